@@ -1,0 +1,1 @@
+//! The NIF library: converts terms and calls `ringtail-core`, nothing else.

@@ -1,0 +1,3 @@
+//! The companion executable.
+
+fn main() {}
