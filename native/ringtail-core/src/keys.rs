@@ -1,0 +1,193 @@
+//! Keys: their hash, and how people write them on a command line.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha1::{Digest, Sha1};
+
+use crate::error::{KeyTextError, KeyfunError};
+use crate::index::KeyHash;
+
+/// The bucket type of plain buckets, whose name is not part of the hash.
+pub const DEFAULT_TYPE: &[u8] = b"default";
+
+/// What of an object's name is hashed: the bucket property `chash_keyfun`, where it is one of Riak's own two
+/// (`riak_core_util:chash_std_keyfun/1`, `chash_bucketonly_keyfun/1`). Any other function only the node can compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keyfun {
+    /// `{Bucket, Key}`.
+    #[default]
+    #[serde(alias = "chash_std_keyfun")]
+    Std,
+    /// `Bucket` alone: all keys of a bucket in one place.
+    #[serde(alias = "chash_bucketonly_keyfun")]
+    BucketOnly,
+}
+
+impl Keyfun {
+    /// `std` or `bucketonly`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Keyfun::Std => "std",
+            Keyfun::BucketOnly => "bucketonly",
+        }
+    }
+}
+
+impl fmt::Display for Keyfun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Keyfun {
+    type Err = KeyfunError;
+
+    /// `std`, `bucketonly`, or Riak's function names.
+    fn from_str(text: &str) -> Result<Keyfun, KeyfunError> {
+        match text {
+            "std" | "chash_std_keyfun" => Ok(Keyfun::Std),
+            "bucketonly" | "chash_bucketonly_keyfun" => Ok(Keyfun::BucketOnly),
+            _ => Err(KeyfunError::Custom { name: text.to_owned() }),
+        }
+    }
+}
+
+// Tags of Erlang's external term format, as `term_to_binary/1` of every release writes them for these terms.
+const VERSION: u8 = 131;
+const SMALL_TUPLE: u8 = 104;
+const BINARY: u8 = 109;
+
+/// Names whose term fits here are hashed in one piece from the stack; most do.
+const SMALL_TERM: usize = 512;
+/// Version, two tuples, three binaries.
+const OVERHEAD: usize = 1 + 2 * 2 + 3 * 5;
+
+/// Where the object `bucket`/`key` of `bucket_type` lies on the circle: SHA-1 of the external term format of `{Bucket, Key}`
+/// or of `Bucket`, where `Bucket` is a binary for the bucket type `default` and `{Type, Bucket}` for any other
+/// (`riak_core_util:chash_key/2`, `chash:key_of/1`).
+///
+/// The bytes are those Riak stores: percent-decoded, if they came from a URL. Empty names are hashed like any others.
+/// A name of 4 GiB or more is beyond what an Erlang binary term can carry and has no hash in Riak; the result then is
+/// some hash.
+pub fn hash_key(bucket_type: &[u8], bucket: &[u8], key: &[u8], keyfun: Keyfun) -> KeyHash {
+    let bucket_type = (bucket_type != DEFAULT_TYPE).then_some(bucket_type);
+    let key = (keyfun == Keyfun::Std).then_some(key);
+    let len = bucket_type.map_or(0, <[u8]>::len) + bucket.len() + key.map_or(0, <[u8]>::len);
+    let digest = if len <= SMALL_TERM - OVERHEAD {
+        let mut term = SmallTerm { bytes: [0; SMALL_TERM], len: 0 };
+        write_term(&mut term, bucket_type, bucket, key);
+        Sha1::digest(&term.bytes[..term.len])
+    } else {
+        let mut sha = Sha1::new();
+        write_term(&mut sha, bucket_type, bucket, key);
+        sha.finalize()
+    };
+    KeyHash::from_bytes(digest.into())
+}
+
+trait Sink {
+    fn put(&mut self, bytes: &[u8]);
+
+    fn binary(&mut self, bytes: &[u8]) {
+        let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes();
+        self.put(&[BINARY, len[0], len[1], len[2], len[3]]);
+        self.put(bytes);
+    }
+}
+
+struct SmallTerm {
+    bytes: [u8; SMALL_TERM],
+    len: usize,
+}
+
+impl Sink for SmallTerm {
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+}
+
+impl Sink for Sha1 {
+    fn put(&mut self, bytes: &[u8]) {
+        self.update(bytes);
+    }
+}
+
+#[inline]
+fn write_term(out: &mut impl Sink, bucket_type: Option<&[u8]>, bucket: &[u8], key: Option<&[u8]>) {
+    out.put(&[VERSION]);
+    if key.is_some() {
+        out.put(&[SMALL_TUPLE, 2]);
+    }
+    if let Some(bucket_type) = bucket_type {
+        out.put(&[SMALL_TUPLE, 2]);
+        out.binary(bucket_type);
+    }
+    out.binary(bucket);
+    if let Some(key) = key {
+        out.binary(key);
+    }
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).map(|value| value as u8)
+}
+
+fn byte(high: u8, low: u8) -> Option<u8> {
+    Some(nibble(high)? << 4 | nibble(low)?)
+}
+
+/// Bytes written as hexadecimal digits, two a byte, either case, nothing between them.
+pub fn parse_hex(text: &str) -> Result<Vec<u8>, KeyTextError> {
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let bytes = pairs.iter().enumerate().map(|(at, &[high, low])| {
+        byte(high, low).ok_or(KeyTextError::NotHex { at: 2 * at + usize::from(nibble(high).is_some()) })
+    });
+    let bytes = bytes.collect::<Result<_, _>>()?;
+    match rest {
+        [] => Ok(bytes),
+        [digit] if nibble(*digit).is_some() => Err(KeyTextError::OddHex { len: text.len() }),
+        _ => Err(KeyTextError::NotHex { at: text.len() - 1 }),
+    }
+}
+
+/// Bytes written with `%XX` for any byte. A `+` is a plus here; only in the path of Riak's HTTP interface is it a space.
+/// A `%` without two digits after it is refused rather than taken literally, so that no key is mistaken for another.
+pub fn percent_decode(text: &[u8]) -> Result<Vec<u8>, KeyTextError> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(&next) = text.get(at) {
+        if next != b'%' {
+            bytes.push(next);
+            at += 1;
+            continue;
+        }
+        let decoded = match text.get(at + 1..at + 3) {
+            Some(&[high, low]) => byte(high, low),
+            _ => None,
+        };
+        bytes.push(decoded.ok_or(KeyTextError::BadPercent { at })?);
+        at += 3;
+    }
+    Ok(bytes)
+}
+
+/// The inverse of [`percent_decode`]: letters, digits and `-._~` as they are, every other byte as `%XX`.
+pub fn percent_encode(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut text = String::with_capacity(bytes.len());
+    for &byte in bytes {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            text.push('%');
+            text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            text.push(char::from(DIGITS[usize::from(byte & 15)]));
+        }
+    }
+    text
+}
