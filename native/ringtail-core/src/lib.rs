@@ -18,9 +18,13 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod decode;
 mod document;
 mod error;
+mod etf;
+mod etf_print;
 mod index;
+mod inflate;
 pub mod keys;
 mod names;
 mod preflist;
@@ -28,6 +32,9 @@ mod ring;
 mod ring_builder;
 mod ring_size;
 mod status;
+
+#[cfg(feature = "testing")]
+pub mod testing;
 mod wide;
 
 pub use document::{

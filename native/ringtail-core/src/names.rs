@@ -41,6 +41,11 @@ impl Names {
         Ok(NodeId(number))
     }
 
+    /// How many names there are.
+    pub(crate) fn len(&self) -> u16 {
+        self.names.len() as u16
+    }
+
     /// The names in order, and for each number given out the number after sorting.
     pub(crate) fn sorted(self) -> (Box<[NodeName]>, Vec<NodeId>) {
         let Names { names, .. } = self;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::{NValError, RingError};
+use crate::error::{DecodeError, NValError, RingError};
 use crate::index::{Index, KeyHash, NVal, Position};
 use crate::preflist::{PreflistEntry, Primaries, UpNodes, preflist};
 use crate::ring_builder::RingParts;
@@ -74,6 +74,15 @@ pub struct Ring {
 }
 
 impl Ring {
+    /// Reads a ring in external term format, compressed or not: the term of `riak_core_ring_manager:get_my_ring/0`, or a
+    /// file of a node's ring directory. Both records that Riak has had are read, `chstate_v2` and the older `chstate`.
+    ///
+    /// Memory stays below three times the input and 1 MiB, whatever lengths the input claims and however deep it is
+    /// nested; for a compressed term what it inflates to counts as input, and that may be 64 MiB at most.
+    pub fn decode(bytes: &[u8]) -> Result<Ring, DecodeError> {
+        crate::decode::decode(bytes)
+    }
+
     /// A ring from its parts, checked as a decoded one is.
     pub fn from_parts(parts: RingParts) -> Result<Ring, RingError> {
         parts.build()

@@ -170,6 +170,18 @@ impl RingBuilder {
         Ok(())
     }
 
+    /// Every owner is a valid member: what `riak_core_ring:upgrade/1` makes of a legacy ring.
+    pub(crate) fn owners_are_members(&mut self) {
+        for number in 0..self.names.len() {
+            self.members.push(Member { node: NodeId(number), status: MemberStatus::Valid, meta: None });
+        }
+    }
+
+    /// Whether a partition waits to be resized: enough to know it where the metadata has another shape.
+    pub(crate) fn resizes(&self) -> bool {
+        self.pending.iter().any(|pending| pending.next_owner == NextOwner::Resize)
+    }
+
     pub(crate) fn build(self) -> Result<Ring, RingError> {
         let RingBuilder { size, names, mut owners, mut members, mut pending, .. } = self;
         let (nodes, ranks) = names.sorted();
