@@ -5,12 +5,18 @@ use crate::etf::{Cursor, List, tag};
 use crate::etf_print;
 use crate::inflate::inflate;
 use crate::ring::{NodeName, Ring};
-use crate::ring_builder::RingBuilder;
+use crate::ring_builder::{RingBuilder, Room};
 use crate::ring_size::RingSize;
 use crate::status::{MemberStatus, PendingStatus};
 
 /// Where a compressed term's deflated bytes begin: after version, tag and size.
 const DEFLATED: usize = 6;
+
+/// The fewest bytes an entry takes, with a name of no letters: by these, room is made at once for as many entries as can
+/// be there. Growing step by step would need old and new place together, more than the bound of memory.
+const LEAST_OWNER: usize = 6;
+const LEAST_PENDING: usize = 19;
+const LEAST_MEMBER: usize = 14;
 
 pub(crate) fn decode(bytes: &[u8]) -> Result<Ring, DecodeError> {
     let mut cursor = Cursor::new(bytes, 0);
@@ -87,7 +93,7 @@ fn vclock_sum(cursor: &mut Cursor<'_>, field: &'static str) -> Result<u64, Decod
     }
     const ENTRY: &str = "a list of {Node, {Counter, Timestamp}}";
     let mut sum = 0u64;
-    let mut list = List::new(field);
+    let mut list = List::enter(cursor, field)?;
     while list.next(cursor)? {
         cursor.tuple_of(2, field, ENTRY)?;
         cursor.skip()?;
@@ -107,7 +113,8 @@ fn owners(cursor: &mut Cursor<'_>) -> Result<RingBuilder, DecodeError> {
     let size = u32::try_from(cursor.u64_in("ring size")?).map_err(|_| RingError::TooLarge)?;
     let size = RingSize::new(size).map_err(|_| RingError::Empty)?;
     let mut builder = RingBuilder::new(size);
-    let mut list = List::new(FIELD);
+    let mut list = List::enter(cursor, FIELD)?;
+    builder.room(Room::Owners, list.room(cursor, LEAST_OWNER));
     while list.next(cursor)? {
         cursor.tuple_of(2, FIELD, "a list of {Index, Node}")?;
         let index = cursor.index_in("index")?;
@@ -136,7 +143,8 @@ fn meta_says_resizing(cursor: &mut Cursor<'_>) -> Result<bool, DecodeError> {
 /// `[{Index, Owner, NextOwner, Modules, Status}]`.
 fn pending(cursor: &mut Cursor<'_>, builder: &mut RingBuilder) -> Result<(), DecodeError> {
     const FIELD: &str = "pending changes";
-    let mut list = List::new(FIELD);
+    let mut list = List::enter(cursor, FIELD)?;
+    builder.room(Room::Pending, list.room(cursor, LEAST_PENDING));
     while list.next(cursor)? {
         cursor.tuple_of(5, FIELD, "a list of {Index, Owner, NextOwner, Modules, Status}")?;
         let index = cursor.index_in("index")?;
@@ -153,7 +161,8 @@ fn pending(cursor: &mut Cursor<'_>, builder: &mut RingBuilder) -> Result<(), Dec
 fn members(cursor: &mut Cursor<'_>, builder: &mut RingBuilder) -> Result<(), DecodeError> {
     const FIELD: &str = "members";
     const ENTRY: &str = "a list of {Node, {Status, VClock, Metadata}}";
-    let mut list = List::new(FIELD);
+    let mut list = List::enter(cursor, FIELD)?;
+    builder.room(Room::Members, list.room(cursor, LEAST_MEMBER));
     while list.next(cursor)? {
         cursor.tuple_of(2, FIELD, ENTRY)?;
         let node = cursor.atom_in("member")?;
@@ -170,7 +179,7 @@ fn members(cursor: &mut Cursor<'_>, builder: &mut RingBuilder) -> Result<(), Dec
 /// The value under the key `ringtail` in a member's metadata, `[{Key, Value}]`. The term is known to be whole; where it has
 /// another shape there is no such value.
 fn ringtail_meta(mut cursor: Cursor<'_>) -> Option<&[u8]> {
-    let mut list = List::new("metadata");
+    let mut list = List::enter(&mut cursor, "metadata").ok()?;
     while list.next(&mut cursor).ok()? {
         let mut entry = cursor.clone();
         cursor.skip().ok()?;

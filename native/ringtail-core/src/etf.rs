@@ -335,33 +335,38 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Walks a proper list, which may be written in several pieces.
+/// Walks a proper list in one piece, as `term_to_binary/1` writes it.
 pub(crate) struct List {
     field: &'static str,
     left: usize,
-    /// The tail has been passed.
-    ended: bool,
 }
 
 impl List {
-    pub(crate) fn new(field: &'static str) -> List {
-        List { field, left: 0, ended: false }
+    pub(crate) fn enter(cursor: &mut Cursor<'_>, field: &'static str) -> Result<List, DecodeError> {
+        match cursor.peek()? {
+            tag::NIL => Ok(List { field, left: 0 }),
+            tag::LIST => {
+                cursor.u8()?;
+                Ok(List { field, left: cursor.length()? })
+            }
+            _ => Err(cursor.unexpected(field, "a list")),
+        }
+    }
+
+    /// How many elements to make room for: the claimed number, but no more than could be there if each takes `least` bytes.
+    pub(crate) fn room(&self, cursor: &Cursor<'_>, least: usize) -> usize {
+        self.left.min(cursor.remaining() / least)
     }
 
     /// Whether another element follows; the cursor then stands at it. After the last one the list's end is passed.
     pub(crate) fn next(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, DecodeError> {
-        while self.left == 0 && !self.ended {
-            match cursor.peek()? {
-                tag::NIL => self.ended = true,
-                tag::LIST => {}
-                _ => return Err(cursor.unexpected(self.field, "a list")),
-            }
-            cursor.u8()?;
-            if !self.ended {
-                self.left = cursor.length()?;
-            }
+        if self.left > 0 {
+            self.left -= 1;
+            return Ok(true);
         }
-        self.left = self.left.saturating_sub(1);
-        Ok(!self.ended)
+        match cursor.peek()? {
+            tag::NIL => cursor.u8().map(|_| false),
+            _ => Err(cursor.unexpected(self.field, "a proper list")),
+        }
     }
 }

@@ -181,3 +181,80 @@ fn is_bare(atom: &str) -> bool {
     let name = |c: char| small(c) || matches!(c, 'A'..='Z' | 'À'..='Ö' | 'Ø'..='Þ' | '0'..='9' | '_' | '@');
     atom.chars().next().is_some_and(small) && atom.chars().all(name) && !RESERVED.contains(&atom)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// External term format and what OTP 25 prints of it with `~w`.
+    const PRINTED: &[(&str, &str)] = &[
+        ("8364000161", r"a"),
+        ("8364000141", r"'A'"),
+        ("8364000d7269616b4031302e302e302e31", r"'riak@10.0.0.1'"),
+        ("836800", r"{}"),
+        ("836a", r"[]"),
+        ("836b0003010203", r"[1,2,3]"),
+        ("836b0003616263", r"[97,98,99]"),
+        ("836c000000016400016164000162", r"[a|b]"),
+        ("836c000000036400016168016400016261636a", r"[a,{b},99]"),
+        ("836d000000020102", r"<<1,2>>"),
+        ("836d00000000", r"<<>>"),
+        ("8364000469742773", r"'it\'s'"),
+        ("83640003656e64", r"'end'"),
+        ("836400056d61796265", r"maybe"),
+        ("83640000", r"''"),
+        (
+            "836e1a000000000000000000000000000000000000000000000000000001",
+            r"1606938044258990275541962092341162602522202993782792835301376",
+        ),
+        ("8362ffffffff", r"-1"),
+        ("836e0d0100000000000000000000000010", r"-1267650600228229401496703205376"),
+        ("836e040000000080", r"2147483648"),
+        ("83640004610a625c", r"'a\nb\\'"),
+        ("83640002e461", r"äa"),
+        ("83640002c461", r"'Äa'"),
+        ("83640005017f9ba0a3", r"'\001\d\233 £'"),
+        ("837703cebb61", r"'\x{3BB}a'"),
+        ("836c000000026c000000016c00000001640001616a6a6a6a", r"[[[a]],[]]"),
+        ("836400051b080b0c00", r"'\e\b\v\f\000'"),
+        ("83640001f7", r"'÷'"),
+        ("836400057840315f59", r"x@1_Y"),
+        (
+            "83680264000e7269616b314031302e302e302e316803620000070362000ee4376200079c6d",
+            r"{'riak1@10.0.0.1',{1795,975927,498797}}",
+        ),
+        ("836c000000026d0000000162610764000178", r"[<<98>>,7|x]"),
+        ("836400066109620d2063", r"'a\tb\r c'"),
+    ];
+
+    fn printed(hex: &str) -> Result<Option<String>, DecodeError> {
+        let bytes = crate::keys::parse_hex(hex).unwrap();
+        let mut cursor = Cursor::new(&bytes, 1);
+        let text = cluster_name(&mut cursor)?;
+        assert_eq!(cursor.remaining(), 0, "{hex} is passed whole");
+        Ok(text)
+    }
+
+    #[test]
+    fn prints_as_erlang_does() {
+        for (hex, text) in PRINTED {
+            assert_eq!(printed(hex).unwrap().as_deref(), Some(*text));
+        }
+        assert_eq!(printed("83640009756e646566696e6564"), Ok(None));
+    }
+
+    #[test]
+    fn refuses_what_no_cluster_is_called() {
+        let code = |hex: &str| printed(hex).unwrap_err().code();
+        assert_eq!(code("83460000000000000000"), "unexpected_term");
+        assert_eq!(code("837400000000"), "unexpected_term");
+        assert_eq!(code(&format!("83{}6a", "6801".repeat(DEPTH + 1))), "too_deep");
+        assert_eq!(
+            code(&format!("83{}6a{}", "6c00000001".repeat(DEPTH + 1), "6a".repeat(DEPTH + 1))),
+            "too_deep"
+        );
+        assert_eq!(code(&format!("836d00002000{}", "ff".repeat(0x2000))), "too_large");
+        assert_eq!(code(&format!("836f0000200000{}", "ff".repeat(0x2000))), "too_large");
+        assert_eq!(code(&format!("836900002000{}", "6a".repeat(0x2000))), "too_large");
+    }
+}

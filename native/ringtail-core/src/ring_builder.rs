@@ -71,6 +71,14 @@ impl RingParts {
     }
 }
 
+/// What to make room for.
+#[derive(Clone, Copy)]
+pub(crate) enum Room {
+    Owners,
+    Pending,
+    Members,
+}
+
 pub(crate) struct RingBuilder {
     size: RingSize,
     names: Names,
@@ -108,7 +116,16 @@ impl RingBuilder {
         }
     }
 
-    /// The owner of the next partition. Nothing is set aside by the claimed size: a short list must cost little.
+    /// Makes room for entries that are about to come.
+    pub(crate) fn room(&mut self, what: Room, entries: usize) {
+        match what {
+            Room::Owners => self.owners.reserve_exact(entries),
+            Room::Pending => self.pending.reserve_exact(entries),
+            Room::Members => self.members.reserve_exact(entries),
+        }
+    }
+
+    /// The owner of the next partition.
     pub(crate) fn owner(&mut self, index: Index, name: &str) -> Result<(), RingError> {
         let place = self.owners.len();
         let wide = Wide::from_be_bytes(index.as_bytes());
