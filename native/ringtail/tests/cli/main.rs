@@ -1,0 +1,9 @@
+//! Runs the real executable, each test in a directory of its own.
+
+mod errors;
+mod keys;
+mod pipes;
+mod preflist;
+mod ring;
+mod support;
+mod terminal;
