@@ -1,0 +1,105 @@
+%% @doc How much faster the NIF finds primaries than plain Erlang does, in one run. `make bench` runs it:
+%% `escript bench/nif_bench.erl EBIN_DIR`. Prints `ratio NAME: measured X, target >= Y` for each ring size.
+%%
+%% Plain Erlang is what Riak does with a plain ring: SHA-1 of the term, then the list of `{Index, Node}' split where
+%% the hash falls and put together again, and its first n taken. Both run in processes of their own with the same keys,
+%% turn about, and the best of several turns counts, so that what else the machine does weighs on neither alone.
+-module(nif_bench).
+-mode(compile).
+
+-export([main/1]).
+
+-define(TURNS, 15).
+-define(N, 3).
+
+main([Ebin]) ->
+    true = code:add_patha(Ebin),
+    ratio(64, 4.0),
+    ratio(4096, 60.0),
+    details(64),
+    details(4096);
+main(_) ->
+    io:format(standard_error, "usage: escript bench/nif_bench.erl EBIN_DIR (made by rebar3 compile)~n", []),
+    halt(2).
+
+ratio(Size, Target) ->
+    {Owners, Ring} = ring(Size),
+    Keys = keys(),
+    same(Owners, Ring, Size, Keys),
+    Erlang = fun({Bucket, Key}) -> plain(Bucket, Key, Owners, Size) end,
+    Nif = fun({Bucket, Key}) -> ringtail_nif:primaries(Ring, <<"default">>, Bucket, Key, std, ?N) end,
+    {Slow, Fast} = race(Erlang, Nif, Keys),
+    io:format("ratio NIF primaries to plain Erlang, ring of ~w: measured ~.1f, target >= ~.1f~n", [Size, Slow / Fast, Target]),
+    io:format("  plain Erlang ~.2f us, NIF ~.2f us a call~n", [Slow, Fast]).
+
+%% Not targets: what the other calls cost on this machine.
+details(Size) ->
+    {Owners, Ring} = ring(Size),
+    Bytes = term(Size, Owners),
+    {ok, Loaded} = ringtail_engine:load_ring(Bytes),
+    Up = lists:usort([Node || {_, Node} <- Owners]),
+    Batch = [{<<"default">>, Bucket, Key} || {Bucket, Key} <- keys()],
+    Each = [{"chash", fun({B, K}) -> ringtail_nif:chash(<<"default">>, B, K, std) end},
+            {"engine primaries", fun({B, K}) -> ringtail_engine:primaries(Loaded, <<"default">>, B, K, std, ?N) end},
+            {"preflist, all up", fun({B, K}) -> ringtail_nif:preflist(Ring, <<"default">>, B, K, std, ?N, Up) end},
+            {"preflist, one up", fun({B, K}) -> ringtail_nif:preflist(Ring, <<"default">>, B, K, std, ?N, [hd(Up)]) end}],
+    Many = fun(Keys) -> {ok, _} = ringtail_engine:primaries_many(Loaded, Keys, std, ?N) end,
+    Load = fun(B) -> {ok, _} = ringtail_nif:ring_load(B) end,
+    Document = fun(R) -> {ok, _} = ringtail_nif:document(R, cluster_preflist) end,
+    io:format("ring of ~w, us a call:~n", [Size]),
+    [io:format("  ~-18s ~.2f~n", [Name, best(Fun, keys())]) || {Name, Fun} <- Each],
+    io:format("  ~-18s ~.2f~n", ["batch, a key", best(Many, [Batch]) / length(Batch)]),
+    io:format("  ~-18s ~.1f~n", ["load the ring", best(Load, [Bytes])]),
+    io:format("  ~-18s ~.1f~n", ["cluster preflist", best(Document, [Ring])]).
+
+ring(Size) ->
+    Increment = (1 bsl 160) div Size,
+    Nodes = list_to_tuple([list_to_atom("riak@10.0.0." ++ integer_to_list(I)) || I <- lists:seq(1, 12)]),
+    Owners = [{I * Increment, element(I rem 12 + 1, Nodes)} || I <- lists:seq(0, Size - 1)],
+    {ok, Ring} = ringtail_nif:ring_load(term(Size, Owners)),
+    {Owners, Ring}.
+
+term(Size, Owners) ->
+    {_, First} = hd(Owners),
+    term_to_binary({chstate, First, [], {Size, Owners}, dict:new()}).
+
+%% As many as a run must average over the places in the ring.
+keys() ->
+    [{<<"bucket", (I rem 7):8>>, <<"a key of usual size ", I:32>>} || I <- lists:seq(1, 4000)].
+
+plain(Bucket, Key, Owners, Size) ->
+    <<Hash:160/integer>> = crypto:hash(sha, term_to_binary({Bucket, Key})),
+    Increment = (1 bsl 160) div Size,
+    {Before, From} = lists:split(((Hash div Increment) + 1) rem Size, Owners),
+    {Primaries, _} = lists:split(?N, From ++ Before),
+    Primaries.
+
+%% A race between two that answer differently would mean nothing.
+same(Owners, Ring, Size, Keys) ->
+    [begin
+         Expected = {ok, plain(Bucket, Key, Owners, Size)},
+         Expected = ringtail_nif:primaries(Ring, <<"default">>, Bucket, Key, std, ?N)
+     end || {Bucket, Key} <- Keys].
+
+race(A, B, Keys) ->
+    Turns = [{turn(A, Keys), turn(B, Keys)} || _ <- lists:seq(1, ?TURNS)],
+    {As, Bs} = lists:unzip(Turns),
+    {lists:min(As), lists:min(Bs)}.
+
+best(Fun, Inputs) ->
+    lists:min([turn(Fun, Inputs) || _ <- lists:seq(1, ?TURNS)]).
+
+%% Microseconds a call.
+turn(Fun, Inputs) ->
+    Self = self(),
+    {Pid, Monitor} = spawn_monitor(fun() -> Self ! {self(), element(1, timer:tc(fun() -> each(Fun, Inputs) end))} end),
+    receive
+        {Pid, Time} ->
+            receive {'DOWN', Monitor, process, Pid, _} -> max(Time, 1) / length(Inputs) end
+    end.
+
+each(Fun, [Input | Rest]) ->
+    Fun(Input),
+    each(Fun, Rest);
+each(_, []) ->
+    ok.

@@ -1,0 +1,100 @@
+%% @doc What people call from a console. Everything returns data: the answer itself, or `{error, {Code, Detail}}'.
+%%
+%% A ring is given as whatever is at hand: the term that riak_core_ring_manager:get_my_ring/0 returns inside `{ok, _}',
+%% its external term format, the name of a ring file, or a ring that was loaded before (for many calls, much quicker).
+%% A bucket is Riak's: a binary, or `{Type, Bucket}'.
+-module(ringtail).
+
+-export([ring/1, info/1, owners/1, hash/2, hash/3]).
+-export([primaries/4, primaries/5, preflist/4, preflist/5, preflist/6]).
+-export_type([ring/0, bucket/0]).
+
+-type ring() :: tuple() | binary() | file:name() | ringtail_engine:ring().
+-type bucket() :: binary() | {Type :: binary(), Bucket :: binary()}.
+
+%% @doc Loads a ring once for many calls.
+-spec ring(ring()) -> ringtail_engine:ring() | ringtail_nif:failure().
+ring(Ring) ->
+    value(load(Ring)).
+
+%% @doc What the ring says of itself.
+-spec info(ring()) -> [{atom(), term()}] | ringtail_nif:failure().
+info(Ring) ->
+    with(Ring, fun ringtail_engine:ring_info/1).
+
+%% @doc Every partition with its owner, in ring order.
+-spec owners(ring()) -> [ringtail_nif:entry()] | ringtail_nif:failure().
+owners(Ring) ->
+    with(Ring, fun ringtail_engine:owners/1).
+
+%% @doc The place of a key as the integer indices are compared with.
+-spec hash(bucket(), binary()) -> non_neg_integer() | ringtail_nif:failure().
+hash(Bucket, Key) ->
+    hash(Bucket, Key, std).
+
+-spec hash(bucket(), binary(), ringtail_engine:keyfun_name()) -> non_neg_integer() | ringtail_nif:failure().
+hash(Bucket, Key, Keyfun) ->
+    {Type, Name} = type_and_name(Bucket),
+    case ringtail_engine:chash(Type, Name, Key, Keyfun) of
+        {ok, <<Hash:160/integer>>} -> Hash;
+        {error, _} = Error -> Error
+    end.
+
+%% @doc The owners of a key, up or not: `[{Index, Node}]'.
+-spec primaries(ring(), bucket(), binary(), pos_integer()) -> [ringtail_nif:entry()] | ringtail_nif:failure().
+primaries(Ring, Bucket, Key, N) ->
+    primaries(Ring, Bucket, Key, N, std).
+
+-spec primaries(ring(), bucket(), binary(), pos_integer(), ringtail_engine:keyfun_name()) ->
+          [ringtail_nif:entry()] | ringtail_nif:failure().
+primaries(Ring, Bucket, Key, N, Keyfun) ->
+    {Type, Name} = type_and_name(Bucket),
+    with(Ring, fun(Loaded) -> ringtail_engine:primaries(Loaded, Type, Name, Key, Keyfun, N) end).
+
+%% @doc The preflist of a key with every node up: `[{{Index, Node}, primary}]'.
+-spec preflist(ring(), bucket(), binary(), pos_integer()) -> [ringtail_nif:annotated()] | ringtail_nif:failure().
+preflist(Ring, Bucket, Key, N) ->
+    preflist(Ring, Bucket, Key, N, all).
+
+%% @doc The preflist of a key for these up nodes, with fallbacks for the others.
+-spec preflist(ring(), bucket(), binary(), pos_integer(), ringtail_nif:up()) ->
+          [ringtail_nif:annotated()] | ringtail_nif:failure().
+preflist(Ring, Bucket, Key, N, Up) ->
+    preflist(Ring, Bucket, Key, N, Up, std).
+
+-spec preflist(ring(), bucket(), binary(), pos_integer(), ringtail_nif:up(), ringtail_engine:keyfun_name()) ->
+          [ringtail_nif:annotated()] | ringtail_nif:failure().
+preflist(Ring, Bucket, Key, N, Up, Keyfun) ->
+    {Type, Name} = type_and_name(Bucket),
+    with(Ring, fun(Loaded) -> ringtail_engine:preflist(Loaded, Type, Name, Key, Keyfun, N, Up) end).
+
+%% ---- Inside ----
+
+type_and_name({Type, Name}) -> {Type, Name};
+type_and_name(Name) -> {<<"default">>, Name}.
+
+with(Ring, Fun) ->
+    case load(Ring) of
+        {ok, Loaded} -> value(Fun(Loaded));
+        {error, _} = Error -> Error
+    end.
+
+load(Ring) when is_binary(Ring) ->
+    ringtail_engine:load_ring(Ring);
+load(Ring) when is_list(Ring) ->
+    case file:read_file(Ring) of
+        {ok, Bytes} ->
+            ringtail_engine:load_ring(Bytes);
+        {error, Reason} ->
+            {error, {no_ring_file, unicode:characters_to_binary([Ring, ": ", file:format_error(Reason)])}}
+    end;
+load(Ring) when is_tuple(Ring) ->
+    case ringtail_engine:is_ring(Ring) of
+        true -> {ok, Ring};
+        false -> ringtail_engine:load_ring(Ring)
+    end;
+load(_) ->
+    {error, {bad_argument, <<"the ring must be a ring term, its external term format, a file name or a loaded ring">>}}.
+
+value({ok, Value}) -> Value;
+value({error, _} = Error) -> Error.

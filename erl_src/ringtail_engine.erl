@@ -1,0 +1,254 @@
+%% @doc One interface over what computes hashes and preflists, so that callers do not know which it is: the NIF here.
+%%
+%% It also keeps every call short. A NIF call blocks its scheduler, so this module looks at sizes, which cost nothing
+%% to read, and sends to a dirty scheduler what could take long: large keys, large n, long lists of up nodes, rings
+%% of unusual size. Batches are cut into slices, so that a large one never keeps a dirty scheduler for long and a process
+%% that is killed in the middle is gone soon.
+%%
+%% Answers are `{ok, Value}' or `{error, {Code, Detail}}', Code an atom, Detail a sentence (for unknown_node: the
+%% node's name).
+-module(ringtail_engine).
+
+-export([load_ring/1, is_ring/1, ring_size/1, ring_info/1, owners/1, document/2, key_document/8]).
+-export([chash/4, primaries/6, preflist/7, primaries_many/4, preflist_many/5]).
+-export([keyfun/1, check/2, check/3]).
+-export_type([ring/0, answer/1, key/0, keyfun_name/0]).
+
+%% Above these a call goes to a dirty scheduler. SHA-1 without help from the processor reads some 300 bytes in a
+%% microsecond: 32 KiB are a tenth of a millisecond. A preflist entry costs well under a microsecond. An unfortunate
+%% preflist reads every partition once.
+-define(NORMAL_BYTES, 32768).
+-define(NORMAL_N, 256).
+-define(NORMAL_UP, 256).
+-define(NORMAL_PARTITIONS, 16384).
+
+%% A slice of a batch ends at whichever comes first.
+-define(SLICE_KEYS, 1000).
+-define(SLICE_BYTES, 1048576).
+
+-record(ringtail_ring, {nif :: term(), size :: pos_integer()}).
+
+-opaque ring() :: #ringtail_ring{}.
+-type answer(Value) :: {ok, Value} | ringtail_nif:failure().
+-type key() :: {Type :: binary(), Bucket :: binary(), Key :: binary()}.
+-type keyfun_name() :: ringtail_nif:keyfun() | {module(), atom()}.
+-type document() :: cluster_preflist | ring_summary | ring_summary_owners.
+
+%% @doc Loads a ring from its external term format, or from the term itself.
+-spec load_ring(binary() | tuple()) -> answer(ring()).
+load_ring(Ring) when is_tuple(Ring) ->
+    load_ring(term_to_binary(Ring));
+load_ring(Bytes) ->
+    case nif(ring_load, [Bytes]) of
+        {ok, Handle} ->
+            case nif(ring_size, [Handle]) of
+                {ok, Size} -> {ok, #ringtail_ring{nif = Handle, size = Size}};
+                {error, _} = Error -> Error
+            end;
+        {error, _} = Error ->
+            Error
+    end.
+
+%% @doc Whether this is what load_ring/1 returned.
+-spec is_ring(term()) -> boolean().
+is_ring(#ringtail_ring{}) -> true;
+is_ring(_) -> false.
+
+%% @doc The number of partitions.
+-spec ring_size(ring()) -> answer(pos_integer()).
+ring_size(#ringtail_ring{size = Size}) ->
+    {ok, Size};
+ring_size(_) ->
+    not_a_ring().
+
+%% @doc What the ring says of itself: ring_size, cluster_name, nodename, claimant, members with their status, the
+%% number of pending changes, rvsn_sum, vclock_sum, resizing.
+-spec ring_info(ring()) -> answer([{atom(), term()}]).
+ring_info(Ring) ->
+    with_ring(Ring, ring_info, []).
+
+%% @doc Every partition in ring order with its owner.
+-spec owners(ring()) -> answer([ringtail_nif:entry()]).
+owners(Ring) ->
+    with_ring(Ring, owners, []).
+
+%% @doc A JSON document about the ring.
+-spec document(ring(), document()) -> answer(binary()).
+document(Ring, Kind) ->
+    with_ring(Ring, document, [Kind]).
+
+%% @doc The JSON document of one key: its preflist with fallbacks, or its primaries, up or not.
+-spec key_document(ring(), preflist | primaries, binary(), binary(), binary(), keyfun_name(), pos_integer(),
+                   ringtail_nif:up()) -> answer(binary()).
+key_document(Ring, Kind, Type, Bucket, Key, Keyfun, N, Up) ->
+    with_keyfun(Keyfun, fun(Name) -> with_ring(Ring, key_document, [Kind, Type, Bucket, Key, Name, N, Up]) end).
+
+%% @doc The place of a key: twenty bytes, as riak_core_util:chash_key/1 gives it.
+-spec chash(binary(), binary(), binary(), keyfun_name()) -> answer(ringtail_nif:hash()).
+chash(Type, Bucket, Key, Keyfun) when Keyfun =:= std; Keyfun =:= bucketonly ->
+    case long_key(Type, Bucket, Key) of
+        false -> nif(chash, [Type, Bucket, Key, Keyfun]);
+        true -> nif(chash_dirty, [Type, Bucket, Key, Keyfun])
+    end;
+chash(Type, Bucket, Key, Keyfun) ->
+    with_keyfun(Keyfun, fun(Name) -> chash(Type, Bucket, Key, Name) end).
+
+%% @doc The key's N owners, up or not, in preflist order.
+-spec primaries(ring(), binary(), binary(), binary(), keyfun_name(), pos_integer()) -> answer([ringtail_nif:entry()]).
+primaries(#ringtail_ring{nif = Handle, size = Size}, Type, Bucket, Key, Keyfun, N) when Keyfun =:= std; Keyfun =:= bucketonly ->
+    case long_key(Type, Bucket, Key) orelse N > ?NORMAL_N orelse Size > ?NORMAL_PARTITIONS of
+        false -> nif(primaries, [Handle, Type, Bucket, Key, Keyfun, N]);
+        true -> nif(primaries_dirty, [Handle, Type, Bucket, Key, Keyfun, N])
+    end;
+primaries(#ringtail_ring{} = Ring, Type, Bucket, Key, Keyfun, N) ->
+    with_keyfun(Keyfun, fun(Name) -> primaries(Ring, Type, Bucket, Key, Name, N) end);
+primaries(_, _, _, _, _, _) ->
+    not_a_ring().
+
+%% @doc The key's preflist for these up nodes, as riak_core_apl:get_apl_ann/4 gives it: primaries that are up, then
+%% fallbacks for those that are not.
+-spec preflist(ring(), binary(), binary(), binary(), keyfun_name(), pos_integer(), ringtail_nif:up()) ->
+          answer([ringtail_nif:annotated()]).
+preflist(#ringtail_ring{nif = Handle, size = Size}, Type, Bucket, Key, Keyfun, N, Up)
+  when Keyfun =:= std; Keyfun =:= bucketonly ->
+    Long = long_key(Type, Bucket, Key) orelse N > ?NORMAL_N orelse Size > ?NORMAL_PARTITIONS
+        orelse longer_than(Up, ?NORMAL_UP),
+    case Long of
+        false -> nif(preflist, [Handle, Type, Bucket, Key, Keyfun, N, Up]);
+        true -> nif(preflist_dirty, [Handle, Type, Bucket, Key, Keyfun, N, Up])
+    end;
+preflist(#ringtail_ring{} = Ring, Type, Bucket, Key, Keyfun, N, Up) ->
+    with_keyfun(Keyfun, fun(Name) -> preflist(Ring, Type, Bucket, Key, Name, N, Up) end);
+preflist(_, _, _, _, _, _, _) ->
+    not_a_ring().
+
+%% @doc primaries/6 for many keys of one keyfun and n: a list of answers in the order of the keys.
+-spec primaries_many(ring(), [key()], keyfun_name(), pos_integer()) -> answer([[ringtail_nif:entry()]]).
+primaries_many(Ring, Keys, Keyfun, N) ->
+    many(Keys, Keyfun, fun(Slice, Name) -> with_ring(Ring, primaries_many, [Slice, Name, N]) end).
+
+%% @doc preflist/7 for many keys.
+-spec preflist_many(ring(), [key()], keyfun_name(), pos_integer(), ringtail_nif:up()) ->
+          answer([[ringtail_nif:annotated()]]).
+preflist_many(Ring, Keys, Keyfun, N, Up) ->
+    many(Keys, Keyfun, fun(Slice, Name) -> with_ring(Ring, preflist_many, [Slice, Name, N, Up]) end).
+
+%% @doc The engine's name for a bucket's `chash_keyfun' property. Only Riak's own two can be computed here.
+-spec keyfun(keyfun_name()) -> answer(ringtail_nif:keyfun()).
+keyfun(std) -> {ok, std};
+keyfun(bucketonly) -> {ok, bucketonly};
+keyfun({riak_core_util, chash_std_keyfun}) -> {ok, std};
+keyfun({riak_core_util, chash_bucketonly_keyfun}) -> {ok, bucketonly};
+keyfun({Module, Function}) when is_atom(Module), is_atom(Function) ->
+    {error, {custom_keyfun, text("~p:~p is not one of Riak's own keyfuns: only riak_core on a node of the cluster can "
+                                 "compute it", [Module, Function])}};
+keyfun(_) ->
+    {error, {bad_argument, <<"keyfun must be std, bucketonly or {Module, Function}">>}}.
+
+%% @doc Compares the engine with riak_core's own chash on a sample of keys; an engine that disagrees must not serve.
+-spec check(ring(), RingTerm :: tuple()) -> ok | ringtail_nif:failure().
+check(Ring, RingTerm) ->
+    check(Ring, RingTerm, sample()).
+
+-spec check(ring(), RingTerm :: tuple(), [key()]) -> ok | ringtail_nif:failure().
+check(#ringtail_ring{size = Size} = Ring, RingTerm, Keys) ->
+    case available(chash, successors, 3) andalso available(riak_core_ring, chash, 1) of
+        true -> compare(Ring, riak_core_ring:chash(RingTerm), min(3, Size), Keys);
+        false -> {error, {no_riak_core, <<"this VM has no riak_core to compare with: run the check on a Riak node">>}}
+    end;
+check(_, _, _) ->
+    not_a_ring().
+
+%% ---- Inside ----
+
+available(Module, Function, Arity) ->
+    case code:ensure_loaded(Module) of
+        {module, Module} -> erlang:function_exported(Module, Function, Arity);
+        {error, _} -> false
+    end.
+
+compare(_, _, _, []) ->
+    ok;
+compare(Ring, CHash, N, [{Type, Bucket, Key} | Keys]) ->
+    Name = case Type of
+               <<"default">> -> Bucket;
+               _ -> {Type, Bucket}
+           end,
+    Expected = chash:successors(chash:key_of({Name, Key}), CHash, N),
+    case primaries(Ring, Type, Bucket, Key, std, N) of
+        {ok, Expected} ->
+            compare(Ring, CHash, N, Keys);
+        {ok, Other} ->
+            {error, {disagrees, text("for ~p the engine says ~p and riak_core says ~p: do not serve with this build",
+                                     [{Name, Key}, Other, Expected])}};
+        {error, _} = Error ->
+            Error
+    end.
+
+%% The same every time, and spread over the ring and over the shapes of keys.
+sample() ->
+    [{Type, <<"ringtail-", Bucket:16>>, crypto:hash(sha, <<Bucket:16, Key:16>>)}
+     || Type <- [<<"default">>, <<"ringtail">>], Bucket <- lists:seq(1, 8), Key <- lists:seq(1, 8)].
+
+with_ring(#ringtail_ring{nif = Handle}, Function, Args) ->
+    nif(Function, [Handle | Args]);
+with_ring(_, _, _) ->
+    not_a_ring().
+
+not_a_ring() ->
+    {error, {foreign_ring, <<"the ring must be what ringtail_engine:load_ring/1 returned">>}}.
+
+with_keyfun(Keyfun, Fun) ->
+    case keyfun(Keyfun) of
+        {ok, Name} -> Fun(Name);
+        {error, _} = Error -> Error
+    end.
+
+many(Keys, Keyfun, Fun) when is_list(Keys) ->
+    with_keyfun(Keyfun, fun(Name) -> slices(Keys, fun(Slice) -> Fun(Slice, Name) end, []) end);
+many(_, _, _) ->
+    {error, {bad_argument, <<"keys must be a list of {Type, Bucket, Key}">>}}.
+
+%% An empty batch is asked too, so that its other arguments are checked as ever.
+slices(Keys, Fun, Done) ->
+    {Slice, Rest} = slice(Keys, ?SLICE_KEYS, ?SLICE_BYTES, []),
+    case Fun(Slice) of
+        {ok, Answers} when Rest =:= [] -> {ok, lists:append(lists:reverse([Answers | Done]))};
+        {ok, Answers} -> slices(Rest, Fun, [Answers | Done]);
+        {error, _} = Error -> Error
+    end.
+
+slice([{Type, Bucket, Key} = First | Rest], Count, Bytes, Taken) when Count > 0, Bytes > 0 ->
+    slice(Rest, Count - 1, Bytes - key_bytes(Type, Bucket, Key), [First | Taken]);
+slice([Malformed | _], Count, Bytes, Taken) when Count > 0, Bytes > 0 ->
+    %% The engine says what is wrong with it.
+    {lists:reverse(Taken, [Malformed]), []};
+slice(Rest, _, _, Taken) when is_list(Rest) ->
+    {lists:reverse(Taken), Rest};
+slice(ImproperTail, _, _, Taken) ->
+    {lists:reverse(Taken, ImproperTail), []}.
+
+long_key(Type, Bucket, Key) ->
+    key_bytes(Type, Bucket, Key) > ?NORMAL_BYTES.
+
+%% What is no binary has no length to speak of; the engine names it.
+key_bytes(Type, Bucket, Key) when is_binary(Type), is_binary(Bucket), is_binary(Key) ->
+    byte_size(Type) + byte_size(Bucket) + byte_size(Key);
+key_bytes(_, _, _) ->
+    0.
+
+longer_than([_ | Rest], Limit) ->
+    Limit =:= 0 orelse longer_than(Rest, Limit - 1);
+longer_than(_, _) ->
+    false.
+
+nif(Function, Args) ->
+    try
+        apply(ringtail_nif, Function, Args)
+    catch
+        error:{nif_not_loaded, {Reason, Text}} ->
+            {error, {no_engine, text("the NIF library does not load (~p): ~ts", [Reason, Text])}}
+    end.
+
+text(Format, Args) ->
+    unicode:characters_to_binary(io_lib:format(Format, Args)).

@@ -1,0 +1,80 @@
+//! Arguments from Erlang, checked one by one so that a wrong one is named instead of a bare `badarg`.
+
+use ringtail_core::{KeyHash, Keyfun, NVal, UpNodes, hash_key};
+use rustler::types::list::ListIterator;
+use rustler::{Atom, Binary, Term};
+
+use crate::fault::Fault;
+use crate::loaded::LoadedRing;
+
+mod atoms {
+    rustler::atoms! { std, bucketonly, all }
+}
+
+/// The ring behind a handle.
+pub fn ring<'a>(term: Term<'a>) -> Result<&'a LoadedRing, Fault> {
+    term.decode().map_err(|_| Fault::ForeignRing)
+}
+
+/// A binary argument, not copied.
+pub fn bytes<'a>(term: Term<'a>, name: &'static str) -> Result<Binary<'a>, Fault> {
+    Binary::from_term(term).map_err(|_| Fault::Argument(name, "a binary"))
+}
+
+/// `std` or `bucketonly`.
+pub fn keyfun(term: Term) -> Result<Keyfun, Fault> {
+    if atoms::std() == term {
+        Ok(Keyfun::Std)
+    } else if atoms::bucketonly() == term {
+        Ok(Keyfun::BucketOnly)
+    } else {
+        Err(Fault::Argument("keyfun", "std or bucketonly"))
+    }
+}
+
+/// The n_val; that it fits the ring is for the ring to say.
+pub fn n_val(term: Term) -> Result<NVal, Fault> {
+    let n: u32 = term.decode().map_err(|_| Fault::Argument("n", "an integer from 1 to the ring size"))?;
+    Ok(NVal::new(n)?)
+}
+
+/// The hash of a key given as four terms.
+pub fn key_hash(bucket_type: Term, bucket: Term, key: Term, keyfun: Keyfun) -> Result<KeyHash, Fault> {
+    Ok(hash_key(&bytes(bucket_type, "type")?, &bytes(bucket, "bucket")?, &bytes(key, "key")?, keyfun))
+}
+
+/// The keys of a batch, `{Type, Bucket, Key}` each, hashed as they are read.
+pub fn key_hashes<'a>(
+    keys: Term<'a>,
+    keyfun: Keyfun,
+) -> Result<impl Iterator<Item = Result<KeyHash, Fault>> + 'a, Fault> {
+    Ok(list(keys, Fault::Argument("keys", "a list"))?.map(move |entry| {
+        let (bucket_type, bucket, key): (Term, Term, Term) =
+            entry.decode().map_err(|_| Fault::Argument("keys", "a list of {Type, Bucket, Key}"))?;
+        key_hash(bucket_type, bucket, key, keyfun)
+    }))
+}
+
+/// The up nodes: `all`, or a list of node names, of which those that are not in the ring hold no partition and do not matter.
+pub fn up_nodes(ring: &LoadedRing, term: Term) -> Result<UpNodes, Fault> {
+    const EXPECTED: Fault = Fault::Argument("up nodes", "a list of atoms, or the atom all");
+    if atoms::all() == term {
+        return Ok(ring.ring().all_up());
+    }
+    let mut up = ring.ring().up_nodes([]);
+    for name in list(term, EXPECTED)? {
+        let name = Atom::from_term(name).map_err(|_| EXPECTED)?;
+        if let Some(node) = ring.atoms().node(term.get_env(), name, ring.ring()) {
+            up.insert(node);
+        }
+    }
+    Ok(up)
+}
+
+/// A proper list; the iterator alone would meet the end of an improper one with a panic.
+fn list(term: Term<'_>, otherwise: Fault) -> Result<ListIterator<'_>, Fault> {
+    match (term.list_length(), term.into_list_iterator()) {
+        (Ok(_), Ok(list)) => Ok(list),
+        _ => Err(otherwise),
+    }
+}

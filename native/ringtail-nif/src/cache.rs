@@ -1,0 +1,247 @@
+//! Terms made once per ring and copied into each answer.
+//!
+//! An index is a 160-bit integer, for which the NIF interface has no constructor but the external term format; decoding three
+//! of them costs more than hashing a short key. So pairs `{Index, Owner}`, and the lists of them that primaries are, live in
+//! environments of their own, and an answer is one bounded copy. The environments are behind locks, because the VM lets only
+//! one thread at a time use one. Each thread prefers its own shard and never waits: where all are taken it builds its terms
+//! afresh.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex};
+
+use ringtail_core::{Index, NodeId, Position};
+use rustler::env::SavedTerm;
+use rustler::{Encoder, Env, OwnedEnv, Term};
+
+use crate::fault::Fault;
+use crate::loaded::LoadedRing;
+
+mod atoms {
+    rustler::atoms! { primary }
+}
+
+/// More shards than this cost memory without need: eight threads in the same microsecond on one ring are rare.
+const MOST_SHARDS: usize = 8;
+
+/// Larger rings than Riak has ever been run with are answered without a cache, which bounds its memory and the time it takes to
+/// drop it.
+const LARGEST_CACHED: u32 = 8192;
+
+static SHARDS: LazyLock<usize> =
+    LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST_SHARDS));
+
+/// The shard this thread prefers; threads are numbered as they come by.
+fn preferred_shard() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local!(static MINE: Cell<usize> = const { Cell::new(usize::MAX) });
+    MINE.with(|mine| {
+        if mine.get() == usize::MAX {
+            mine.set(NEXT.fetch_add(1, Ordering::Relaxed));
+        }
+        mine.get() % *SHARDS
+    })
+}
+
+/// The shards of one ring.
+pub struct TermCache {
+    shards: Box<[Mutex<Shard>]>,
+}
+
+impl Default for TermCache {
+    fn default() -> Self {
+        Self { shards: (0..*SHARDS).map(|_| Mutex::default()).collect() }
+    }
+}
+
+impl TermCache {
+    /// Runs `work` with a shard this thread holds, or without one if all are taken (or were left by a panic).
+    pub fn with<R>(&self, loaded: &LoadedRing, work: impl FnOnce(&mut Terms<'_>) -> R) -> R {
+        if loaded.ring().size() > LARGEST_CACHED {
+            return work(&mut Terms { loaded, shard: None });
+        }
+        let first = preferred_shard();
+        let count = self.shards.len();
+        let free = (0..count).find_map(|step| self.shards[(first + step) % count].try_lock().ok());
+        match free {
+            Some(mut shard) => work(&mut Terms { loaded, shard: Some(&mut shard) }),
+            None => work(&mut Terms { loaded, shard: None }),
+        }
+    }
+}
+
+/// Longer lists, and more combinations of length and form than a node has bucket types of distinct n_val, are put together from
+/// pairs each time.
+const LONGEST_CACHED_LIST: u32 = 8;
+const MOST_TABLES: usize = 6;
+
+/// How a list of owners is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `[{Index, Node}]`
+    Plain,
+    /// `[{{Index, Node}, primary}]`
+    Annotated,
+}
+
+/// Filled as positions are asked for, so that a ring that is loaded and dropped costs nothing here.
+#[derive(Default)]
+struct Shard {
+    /// Made with the first term.
+    env: Option<OwnedEnv>,
+    /// `{Index, Owner}` by position.
+    pairs: Vec<Option<SavedTerm>>,
+    /// Lists of owners by the position they start at. Their pairs are the ones above, not copies.
+    tables: Vec<Table>,
+}
+
+struct Table {
+    n: u32,
+    form: Form,
+    lists: Vec<Option<SavedTerm>>,
+}
+
+impl Shard {
+    /// The place in `tables` for lists of this shape, if they are to be kept.
+    fn table(&mut self, n: u32, form: Form, size: usize) -> Option<usize> {
+        let found = self.tables.iter().position(|table| table.n == n && table.form == form);
+        if found.is_some() || n > LONGEST_CACHED_LIST || self.tables.len() == MOST_TABLES {
+            return found;
+        }
+        self.tables.push(Table { n, form, lists: vec![None; size] });
+        Some(self.tables.len() - 1)
+    }
+}
+
+/// Makes terms, from a shard if there is one.
+pub struct Terms<'c> {
+    loaded: &'c LoadedRing,
+    shard: Option<&'c mut Shard>,
+}
+
+impl Terms<'_> {
+    /// `n` consecutive owners; `n` must fit the ring.
+    pub fn owner_list<'a>(
+        &mut self,
+        env: Env<'a>,
+        first: Position,
+        n: u32,
+        form: Form,
+    ) -> Result<Term<'a>, Fault> {
+        let size = self.loaded.ring().size() as usize;
+        let table = self.shard.as_mut().and_then(|shard| shard.table(n, form, size));
+        let (Some(table), Some(shard)) = (table, self.shard.as_mut()) else {
+            let owners = self.owner_pairs(env, consecutive(first, n, size))?;
+            return Ok(list(env, owners, form));
+        };
+        let home = shard.env.get_or_insert_with(OwnedEnv::new);
+        if let Some(made) = &shard.tables[table].lists[first.0 as usize] {
+            return Ok(home.run(|home_env| made.load(home_env).in_env(env)));
+        }
+        let loaded = self.loaded;
+        let pairs = &mut shard.pairs;
+        let made = home.run(|home_env| {
+            let owners = consecutive(first, n, size)
+                .map(|position| Ok(kept_pair(home, pairs, loaded, position)?.load(home_env)))
+                .collect::<Result<Vec<Term>, Fault>>()?;
+            Ok::<SavedTerm, Fault>(home.save(list(home_env, owners, form)))
+        })?;
+        let answer = home.run(|home_env| made.load(home_env).in_env(env));
+        shard.tables[table].lists[first.0 as usize] = Some(made);
+        Ok(answer)
+    }
+
+    /// `{Index, Owner}` for these positions.
+    pub fn owner_pairs<'a>(
+        &mut self,
+        env: Env<'a>,
+        mut positions: impl Iterator<Item = Position>,
+    ) -> Result<Vec<Term<'a>>, Fault> {
+        positions.try_fold(Vec::new(), |mut pairs, position| {
+            pairs.push(self.owner_pair(env, position)?);
+            Ok(pairs)
+        })
+    }
+
+    fn owner_pair<'a>(&mut self, env: Env<'a>, position: Position) -> Result<Term<'a>, Fault> {
+        let loaded = self.loaded;
+        let Some(shard) = self.shard.as_mut() else {
+            return fresh_owner_pair(env, loaded, position);
+        };
+        let home = shard.env.get_or_insert_with(OwnedEnv::new);
+        let pair = kept_pair(home, &mut shard.pairs, loaded, position)?;
+        Ok(home.run(|home_env| pair.load(home_env).in_env(env)))
+    }
+
+    /// `{Index, Node}` for the owner or for a stand-in of it.
+    pub fn pair<'a>(&mut self, env: Env<'a>, position: Position, node: NodeId) -> Result<Term<'a>, Fault> {
+        if self.loaded.ring().owner(position) == node {
+            self.owner_pair(env, position)
+        } else {
+            fresh_pair(env, self.loaded, position, node)
+        }
+    }
+}
+
+/// Positions from `first` on, past the end of the ring to its beginning.
+fn consecutive(first: Position, n: u32, size: usize) -> impl Iterator<Item = Position> {
+    // The ring's size came from a u32.
+    (first.0..size as u32).chain(0..first.0).take(n as usize).map(Position)
+}
+
+/// The pair kept for a position, made if it is not there yet.
+fn kept_pair(
+    home: &OwnedEnv,
+    pairs: &mut Vec<Option<SavedTerm>>,
+    loaded: &LoadedRing,
+    position: Position,
+) -> Result<SavedTerm, Fault> {
+    if pairs.is_empty() {
+        pairs.resize(loaded.ring().size() as usize, None);
+    }
+    let slot = &mut pairs[position.0 as usize];
+    if let Some(pair) = slot {
+        return Ok(pair.clone());
+    }
+    let pair = home.run(|env| Ok::<SavedTerm, Fault>(home.save(fresh_owner_pair(env, loaded, position)?)))?;
+    *slot = Some(pair.clone());
+    Ok(pair)
+}
+
+/// An Erlang list of pairs.
+fn list<'a>(env: Env<'a>, pairs: Vec<Term<'a>>, form: Form) -> Term<'a> {
+    pairs.into_iter().rev().fold(Term::list_new_empty(env), |tail, pair| match form {
+        Form::Plain => tail.list_prepend(pair),
+        Form::Annotated => tail.list_prepend((pair, atoms::primary())),
+    })
+}
+
+fn fresh_owner_pair<'a>(env: Env<'a>, loaded: &LoadedRing, position: Position) -> Result<Term<'a>, Fault> {
+    fresh_pair(env, loaded, position, loaded.ring().owner(position))
+}
+
+fn fresh_pair<'a>(
+    env: Env<'a>,
+    loaded: &LoadedRing,
+    position: Position,
+    node: NodeId,
+) -> Result<Term<'a>, Fault> {
+    let atom = loaded.node_atom(env, node)?;
+    Ok((index_term(env, &loaded.ring().index(position)), atom).encode(env))
+}
+
+/// An index as the integer Erlang knows.
+pub fn index_term<'a>(env: Env<'a>, index: &Index) -> Term<'a> {
+    integer_term(env, index.as_bytes())
+}
+
+/// A big-endian 160-bit integer as a term.
+fn integer_term<'a>(env: Env<'a>, big_endian: &[u8; 20]) -> Term<'a> {
+    const VERSION: u8 = 131;
+    const SMALL_BIG_EXT: u8 = 110;
+    let mut bytes = [0u8; 24];
+    bytes[..4].copy_from_slice(&[VERSION, SMALL_BIG_EXT, 20, 0]);
+    bytes[4..].copy_from_slice(big_endian);
+    bytes[4..].reverse();
+    env.binary_to_term(&bytes).expect("twenty digits of a small big are a valid term").0
+}

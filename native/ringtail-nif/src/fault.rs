@@ -1,0 +1,89 @@
+//! The one place where a failure becomes an Erlang term.
+
+use ringtail_core::{DecodeError, NValError};
+use rustler::{Atom, Encoder, Env, NewBinary, Term};
+
+mod atoms {
+    rustler::atoms! { ok, error, unknown_node }
+}
+
+/// Every way a call can fail without a panic.
+#[derive(Debug)]
+pub enum Fault {
+    /// An argument has the wrong type or is out of range: its name and what was expected.
+    Argument(&'static str, &'static str),
+    /// The ring handle is no resource of this library: of another version of it, or no handle at all.
+    ForeignRing,
+    /// The answer holds a node whose name is no atom of this VM, so that the node cannot be one it ever spoke to.
+    UnknownNode(String),
+    /// The bytes are no ring.
+    Decode(DecodeError),
+    /// The n_val does not fit the ring.
+    NVal(NValError),
+    /// A document could not be written; never expected, and still no reason to panic.
+    Document(serde_json::Error),
+}
+
+impl From<DecodeError> for Fault {
+    fn from(error: DecodeError) -> Self {
+        Self::Decode(error)
+    }
+}
+
+impl From<NValError> for Fault {
+    fn from(error: NValError) -> Self {
+        Self::NVal(error)
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Document(error)
+    }
+}
+
+impl Fault {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Argument(..) => "bad_argument",
+            Self::ForeignRing => "foreign_ring",
+            Self::UnknownNode(_) => "unknown_node",
+            Self::Decode(error) => error.code(),
+            Self::NVal(error) => error.code(),
+            Self::Document(_) => "document",
+        }
+    }
+
+    fn detail(&self) -> String {
+        match self {
+            Self::Argument(name, expected) => format!("{name} must be {expected}"),
+            Self::ForeignRing => {
+                "the ring handle is not one of this version of ringtail_nif: load the ring again".to_owned()
+            }
+            // The name itself, so that a caller can compare it.
+            Self::UnknownNode(name) => name.clone(),
+            Self::Decode(error) => error.to_string(),
+            Self::NVal(error) => error.to_string(),
+            Self::Document(error) => format!("the document could not be written: {error}"),
+        }
+    }
+
+    fn to_term<'a>(&self, env: Env<'a>) -> Term<'a> {
+        // Codes are literals of the program: the atoms made here are few and the same ones every time.
+        let code = Atom::from_str(env, self.code()).expect("error codes are short ASCII");
+        (atoms::error(), (code, binary(env, self.detail().as_bytes()))).encode(env)
+    }
+}
+
+/// A binary term holding a copy of `bytes`.
+pub fn binary<'a>(env: Env<'a>, bytes: &[u8]) -> Term<'a> {
+    NewBinary::from_slice(env, bytes).into()
+}
+
+/// `{ok, Value}` or `{error, {Code, Detail}}`.
+pub fn answer<'a>(env: Env<'a>, result: Result<Term<'a>, Fault>) -> Term<'a> {
+    match result {
+        Ok(value) => (atoms::ok(), value).encode(env),
+        Err(fault) => fault.to_term(env),
+    }
+}

@@ -1,0 +1,152 @@
+//! The resource behind a ring handle.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use ringtail_core::{NVal, NodeId, Position, Ring};
+use rustler::{Atom, Env, Resource, Term};
+
+use crate::cache::{Form, TermCache};
+use crate::fault::Fault;
+
+/// A ring with what is needed to speak of it in terms of the VM.
+pub struct LoadedRing {
+    ring: Ring,
+    atoms: NodeAtoms,
+    terms: TermCache,
+}
+
+#[rustler::resource_impl]
+impl Resource for LoadedRing {}
+
+impl LoadedRing {
+    pub fn new(env: Env, ring: Ring) -> Self {
+        let atoms = NodeAtoms::new(env, &ring);
+        Self { ring, atoms, terms: TermCache::default() }
+    }
+
+    pub fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    pub fn atoms(&self) -> &NodeAtoms {
+        &self.atoms
+    }
+
+    /// The node's atom, or the fault that names it.
+    pub fn node_atom(&self, env: Env, node: NodeId) -> Result<Atom, Fault> {
+        self.atoms.atom(env, &self.ring, node)
+    }
+
+    /// A list of the owners of `n` consecutive partitions; `n` must fit the ring.
+    pub fn owner_list<'a>(
+        &self,
+        env: Env<'a>,
+        first: Position,
+        n: NVal,
+        form: Form,
+    ) -> Result<Term<'a>, Fault> {
+        self.terms.with(self, |terms| terms.owner_list(env, first, n.get(), form))
+    }
+
+    /// Terms `{Index, Owner}` for the given positions, in their order.
+    pub fn owner_pairs<'a>(
+        &self,
+        env: Env<'a>,
+        positions: impl Iterator<Item = Position>,
+    ) -> Result<Vec<Term<'a>>, Fault> {
+        self.terms.with(self, |terms| terms.owner_pairs(env, positions))
+    }
+
+    /// Terms `{Index, Node}` where the node need not be the owner.
+    pub fn pairs<'a>(
+        &self,
+        env: Env<'a>,
+        places: impl Iterator<Item = (Position, NodeId)>,
+    ) -> Result<Vec<Term<'a>>, Fault> {
+        self.terms
+            .with(self, |terms| places.map(|(position, node)| terms.pair(env, position, node)).collect())
+    }
+}
+
+/// The VM's atoms for the nodes of a ring.
+///
+/// Atoms are never made here: a ring comes from outside, and atoms are for ever. A name the VM does not know yet is looked up
+/// again when it is needed, since a node may be met after its ring was loaded.
+pub struct NodeAtoms {
+    /// By node; empty where the VM did not know the name.
+    atoms: Vec<OnceLock<Atom>>,
+    /// The other way round, for the atoms known at load.
+    nodes: HashMap<Atom, NodeId>,
+}
+
+impl NodeAtoms {
+    fn new(env: Env, ring: &Ring) -> Self {
+        let found = ring.nodes().iter().map(|name| existing_atom(env, name));
+        let atoms: Vec<_> = found.map(|atom| atom.map_or_else(OnceLock::new, OnceLock::from)).collect();
+        let nodes = (0..).map(NodeId).zip(&atoms).filter_map(|(node, atom)| Some((*atom.get()?, node)));
+        Self { nodes: nodes.collect(), atoms }
+    }
+
+    fn atom(&self, env: Env, ring: &Ring, node: NodeId) -> Result<Atom, Fault> {
+        let cell = &self.atoms[usize::from(node.0)];
+        if let Some(atom) = cell.get() {
+            return Ok(*atom);
+        }
+        let name = ring.node_name(node);
+        let atom = existing_atom(env, name).ok_or_else(|| Fault::UnknownNode(name.to_owned()))?;
+        Ok(*cell.get_or_init(|| atom))
+    }
+
+    /// The node an atom names, if it is in the ring.
+    pub fn node(&self, env: Env, atom: Atom, ring: &Ring) -> Option<NodeId> {
+        let found = if self.atoms.len() <= FEW_NODES {
+            let place = self.atoms.iter().position(|known| known.get() == Some(&atom));
+            place.and_then(|place| u16::try_from(place).ok()).map(NodeId)
+        } else {
+            self.nodes.get(&atom).copied()
+        };
+        match found {
+            Some(node) => Some(node),
+            None if self.nodes.len() == self.atoms.len() => None,
+            None => ring.node_id(&atom_name(atom.to_term(env))?),
+        }
+    }
+}
+
+/// Up to here comparing one by one is quicker than hashing.
+const FEW_NODES: usize = 32;
+
+const ETF_VERSION: u8 = 131;
+const ATOM_UTF8_EXT: u8 = 118;
+
+/// The atom of this name if the VM has it.
+///
+/// By the external term format in safe mode, which finds any atom and makes none: the interface's own look-up before OTP 26 knows
+/// only names in Latin-1.
+fn existing_atom(env: Env, name: &str) -> Option<Atom> {
+    let length = u16::try_from(name.len()).ok()?;
+    let mut bytes = vec![ETF_VERSION, ATOM_UTF8_EXT];
+    bytes.extend(length.to_be_bytes());
+    bytes.extend(name.as_bytes());
+    let (term, _) = env.binary_to_term(&bytes)?;
+    term.decode().ok()
+}
+
+/// The text of an atom, by the same way for the same reason.
+fn atom_name(atom: Term) -> Option<String> {
+    const SMALL_ATOM_UTF8_EXT: u8 = 119;
+    const ATOM_EXT: u8 = 100;
+    const SMALL_ATOM_EXT: u8 = 115;
+    let bytes = atom.to_binary();
+    let latin1 = |name: &[u8]| name.iter().copied().map(char::from).collect();
+    match bytes.as_slice() {
+        [ETF_VERSION, SMALL_ATOM_UTF8_EXT, _, name @ ..] | [ETF_VERSION, ATOM_UTF8_EXT, _, _, name @ ..] => {
+            String::from_utf8(name.to_vec()).ok()
+        }
+        [ETF_VERSION, ATOM_EXT, _, _, name @ ..] | [ETF_VERSION, SMALL_ATOM_EXT, _, name @ ..] => {
+            Some(latin1(name))
+        }
+        _ => None,
+    }
+}
