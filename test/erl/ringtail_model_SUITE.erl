@@ -21,7 +21,7 @@ key_documents(_) -> holds(prop_key_documents(), 200).
 damaged_rings(_) -> holds(prop_damaged_rings(), 2000).
 
 holds(Property, Count) ->
-    ?assertEqual(true, proper:quickcheck(Property, [{numtests, Count}, noshrink, {to_file, user}, quiet])
+    ?assertEqual(true, proper:quickcheck(Property, [{numtests, Count}, quiet])
                  =:= true orelse proper:counterexample()).
 
 %% ---- Generators ----
@@ -30,14 +30,14 @@ holds(Property, Count) ->
 size() ->
     oneof([range(1, 20), range(1, 300), range(1, 8192), ?LET(Power, range(0, 13), 1 bsl Power)]).
 
-nodes() ->
-    ?LET(Count, range(1, 12), ringtail_model_nodes(Count)).
+node_names() ->
+    ?LET(Count, range(1, 12), names(Count)).
 
-ringtail_model_nodes(Count) ->
+names(Count) ->
     [list_to_atom("node" ++ integer_to_list(I) ++ "@10.1.0." ++ integer_to_list(I)) || I <- lists:seq(1, Count)].
 
 ring() ->
-    ?LET({Size, Nodes}, {size(), nodes()},
+    ?LET({Size, Nodes}, {size(), node_names()},
          ?LET(Owners, vector(Size, elements(Nodes)), ringtail_model:ring(Size, Owners))).
 
 form() -> elements([current, legacy, compressed]).

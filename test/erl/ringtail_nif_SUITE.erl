@@ -167,7 +167,7 @@ bad_rings(_) ->
          {not_a_ring, term_to_binary(42)},
          {truncated, <<>>},
          %% A list that claims four thousand million members.
-         {truncated, <<131, 104, 10, 100, 10:16, "chstate_v2", 100, 1:16, "n", 108, 16#ffffffff:32>>},
+         {truncated, <<131, 104, 11, 100, 10:16, "chstate_v2", 100, 1:16, "n", 108, 16#ffffffff:32>>},
          {empty_ring, WithOwners(0, [])},
          {owners_missing, WithOwners(Size, RestOwners)},
          {owner_doubled, WithOwners(Size, [{FirstIndex, FirstNode} | Owners])},
@@ -420,7 +420,7 @@ check_without_riak_core(_) ->
 check_with_riak_core(_) ->
     Term = binary_to_term(ringtail_test_util:ring_bytes("spread64x5")),
     {ok, Ring} = ringtail_engine:load_ring(Term),
-    stand_in(riak_core_ring, "chash(Ring) -> element(4, Ring).", "[chash/1]"),
+    stand_in(riak_core_ring, ["chash(Ring) -> element(4, Ring)."], "[chash/1]"),
     KeyOf = "key_of(Name) -> crypto:hash(sha, term_to_binary(Name)).",
     Right = "successors(<<H:160>>, {S, Owners}, N) ->"
         " ringtail_model:primaries({S, [Node || {_, Node} <- Owners]}, H, N).",
@@ -434,7 +434,7 @@ check_with_riak_core(_) ->
     end.
 
 stand_in(Module, Functions, Exports) ->
-    Source = lists:flatten(["-module(", atom_to_list(Module), "). -export(", Exports, "). ", Functions]),
+    Source = lists:flatten(["-module(", atom_to_list(Module), "). -export(", Exports, "). ", [[Function, " "] || Function <- Functions]]),
     {ok, Tokens, _} = erl_scan:string(Source),
     Forms = [begin {ok, Form} = erl_parse:parse_form(Ts), Form end || Ts <- sentences(Tokens, [])],
     {ok, Module, Beam} = compile:forms(Forms),

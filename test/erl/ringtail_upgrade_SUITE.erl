@@ -44,7 +44,7 @@ on_peer_second_version(Dir) ->
     {ok, ringtail_nif} = compile:file(ringtail_test_util:source("ringtail_nif.erl"),
                                       [{outdir, Dir}, {d, 'RINGTAIL_VERSION', ?SECOND}, debug_info, return_errors]),
     {module, ringtail_nif} = code:load_file(ringtail_nif),
-    ?assertEqual([?SECOND], proplists:get_value(vsn, ringtail_nif:module_info(attributes))),
+    ?assertEqual(?SECOND, proplists:get_value(vsn, ringtail_nif:module_info(attributes))),
     %% It answers at once, rings of the first version are refused by name and not touched.
     {ok, New} = ringtail_engine:load_ring(Bytes),
     ?assertEqual({ok, "ringtail_nif-" ?SECOND}, {ok, filename:basename(element(2, ringtail_nif:library()))}),

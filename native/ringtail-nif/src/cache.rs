@@ -7,8 +7,8 @@
 //! afresh.
 
 use std::cell::Cell;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{LazyLock, Mutex};
 
 use ringtail_core::{Index, NodeId, Position};
 use rustler::env::SavedTerm;
@@ -21,15 +21,13 @@ mod atoms {
     rustler::atoms! { primary }
 }
 
-/// More shards than this cost memory without need: eight threads in the same microsecond on one ring are rare.
-const MOST_SHARDS: usize = 8;
+/// A power of two, so that a thread finds its shard with a mask. More than this cost memory without need: eight threads in the
+/// same microsecond on one ring are rare.
+const SHARDS: usize = 8;
 
 /// Larger rings than Riak has ever been run with are answered without a cache, which bounds its memory and the time it takes to
 /// drop it.
 const LARGEST_CACHED: u32 = 8192;
-
-static SHARDS: LazyLock<usize> =
-    LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST_SHARDS));
 
 /// The shard this thread prefers; threads are numbered as they come by.
 fn preferred_shard() -> usize {
@@ -39,19 +37,14 @@ fn preferred_shard() -> usize {
         if mine.get() == usize::MAX {
             mine.set(NEXT.fetch_add(1, Ordering::Relaxed));
         }
-        mine.get() % *SHARDS
+        mine.get() % SHARDS
     })
 }
 
 /// The shards of one ring.
+#[derive(Default)]
 pub struct TermCache {
-    shards: Box<[Mutex<Shard>]>,
-}
-
-impl Default for TermCache {
-    fn default() -> Self {
-        Self { shards: (0..*SHARDS).map(|_| Mutex::default()).collect() }
-    }
+    shards: [Mutex<Shard>; SHARDS],
 }
 
 impl TermCache {
@@ -61,8 +54,7 @@ impl TermCache {
             return work(&mut Terms { loaded, shard: None });
         }
         let first = preferred_shard();
-        let count = self.shards.len();
-        let free = (0..count).find_map(|step| self.shards[(first + step) % count].try_lock().ok());
+        let free = (0..SHARDS).find_map(|step| self.shards[(first + step) % SHARDS].try_lock().ok());
         match free {
             Some(mut shard) => work(&mut Terms { loaded, shard: Some(&mut shard) }),
             None => work(&mut Terms { loaded, shard: None }),
@@ -91,7 +83,7 @@ struct Shard {
     env: Option<OwnedEnv>,
     /// `{Index, Owner}` by position.
     pairs: Vec<Option<SavedTerm>>,
-    /// Lists of owners by the position they start at. Their pairs are the ones above, not copies.
+    /// Lists of owners by the position they start at.
     tables: Vec<Table>,
 }
 
@@ -135,20 +127,16 @@ impl Terms<'_> {
             return Ok(list(env, owners, form));
         };
         let home = shard.env.get_or_insert_with(OwnedEnv::new);
-        if let Some(made) = &shard.tables[table].lists[first.0 as usize] {
-            return Ok(home.run(|home_env| made.load(home_env).in_env(env)));
+        if let Some(kept) = &shard.tables[table].lists[first.0 as usize] {
+            return Ok(home.run(|home_env| kept.load(home_env).in_env(env)));
         }
-        let loaded = self.loaded;
-        let pairs = &mut shard.pairs;
-        let made = home.run(|home_env| {
-            let owners = consecutive(first, n, size)
-                .map(|position| Ok(kept_pair(home, pairs, loaded, position)?.load(home_env)))
-                .collect::<Result<Vec<Term>, Fault>>()?;
-            Ok::<SavedTerm, Fault>(home.save(list(home_env, owners, form)))
-        })?;
-        let answer = home.run(|home_env| made.load(home_env).in_env(env));
-        shard.tables[table].lists[first.0 as usize] = Some(made);
-        Ok(answer)
+        // Built for the caller and copied home whole, so that it lies in one piece and is read in one go ever after.
+        let owners = consecutive(first, n, size)
+            .map(|position| fresh_owner_pair(env, self.loaded, position))
+            .collect::<Result<Vec<Term>, Fault>>()?;
+        let made = list(env, owners, form);
+        shard.tables[table].lists[first.0 as usize] = Some(home.save(made));
+        Ok(made)
     }
 
     /// `{Index, Owner}` for these positions.
@@ -169,8 +157,16 @@ impl Terms<'_> {
             return fresh_owner_pair(env, loaded, position);
         };
         let home = shard.env.get_or_insert_with(OwnedEnv::new);
-        let pair = kept_pair(home, &mut shard.pairs, loaded, position)?;
-        Ok(home.run(|home_env| pair.load(home_env).in_env(env)))
+        if shard.pairs.is_empty() {
+            shard.pairs.resize(loaded.ring().size() as usize, None);
+        }
+        let slot = &mut shard.pairs[position.0 as usize];
+        if let Some(kept) = slot {
+            return Ok(home.run(|home_env| kept.load(home_env).in_env(env)));
+        }
+        let made = fresh_owner_pair(env, loaded, position)?;
+        *slot = Some(home.save(made));
+        Ok(made)
     }
 
     /// `{Index, Node}` for the owner or for a stand-in of it.
@@ -187,25 +183,6 @@ impl Terms<'_> {
 fn consecutive(first: Position, n: u32, size: usize) -> impl Iterator<Item = Position> {
     // The ring's size came from a u32.
     (first.0..size as u32).chain(0..first.0).take(n as usize).map(Position)
-}
-
-/// The pair kept for a position, made if it is not there yet.
-fn kept_pair(
-    home: &OwnedEnv,
-    pairs: &mut Vec<Option<SavedTerm>>,
-    loaded: &LoadedRing,
-    position: Position,
-) -> Result<SavedTerm, Fault> {
-    if pairs.is_empty() {
-        pairs.resize(loaded.ring().size() as usize, None);
-    }
-    let slot = &mut pairs[position.0 as usize];
-    if let Some(pair) = slot {
-        return Ok(pair.clone());
-    }
-    let pair = home.run(|env| Ok::<SavedTerm, Fault>(home.save(fresh_owner_pair(env, loaded, position)?)))?;
-    *slot = Some(pair.clone());
-    Ok(pair)
 }
 
 /// An Erlang list of pairs.
