@@ -214,6 +214,16 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The bytes of a binary where nothing else may stand.
+    pub(crate) fn binary_in(&mut self, field: &'static str) -> Result<&'a [u8], DecodeError> {
+        if self.peek()? != tag::BINARY {
+            return Err(self.unexpected(field, "a binary"));
+        }
+        self.at += 1;
+        let len = self.length()?;
+        self.take(len)
+    }
+
     /// An integer, or `None` (and the cursor unmoved) at any other term.
     pub(crate) fn integer(&mut self) -> Result<Option<Integer<'a>>, DecodeError> {
         let tag = self.peek()?;

@@ -35,6 +35,7 @@ mod status;
 
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod topology;
 mod wide;
 
 pub use document::{

@@ -1,0 +1,225 @@
+//! The JSON documents of the topology route, in both directions.
+
+use std::fmt;
+
+use serde::de::{self, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use uuid::Uuid;
+
+use super::{ClusterRef, Difference, MemberEntry, Snapshot, Token};
+use crate::{Index, RingSize};
+
+/// The whole topology.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Topology {
+    /// Its version.
+    pub token: Token,
+    /// Whose topology it is.
+    pub cluster: ClusterRef,
+    /// Number of partitions.
+    pub ring_size: u32,
+    /// Whether the ring is being resized.
+    pub resizing: bool,
+    /// Every member, sorted by name.
+    pub members: Vec<MemberEntry>,
+    /// Every partition with its owner, in ring order.
+    pub owners: OwnerMap,
+    /// The nodes that the answering node sees up now.
+    pub up: Vec<Uuid>,
+}
+
+/// What the topology route answers: everything, or what changed since. Told apart by the field `full`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TopologyAnswer {
+    /// `"full": true`
+    Full(Topology),
+    /// `"full": false`
+    Difference(Difference),
+}
+
+/// Index to owner, a JSON object in ring order; indices are decimal strings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnerMap(pub Vec<(Index, Uuid)>);
+
+/// Why a topology document cannot be believed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentError {
+    /// Partitions are missing, doubled or off the grid.
+    #[error("the topology does not list each of the {size} partitions once, in ring order")]
+    Owners {
+        /// The ring size it claims.
+        size: u32,
+    },
+    /// An owner is not listed as a member, or a member is listed twice.
+    #[error("the topology names an owner that is no member, or a member twice")]
+    Members,
+    /// The content is not what the token says.
+    #[error("the topology is not what its token {token} says; ask again, or another node")]
+    OtherContent {
+        /// The token it bears.
+        token: Token,
+    },
+}
+
+impl DocumentError {
+    /// The code of this error in JSON and Erlang.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Owners { .. } => "bad_owners",
+            Self::Members => "bad_members",
+            Self::OtherContent { .. } => "other_content",
+        }
+    }
+}
+
+impl Topology {
+    /// The document of a snapshot.
+    pub fn of(snapshot: &Snapshot, token: Token, up: Vec<Uuid>) -> Self {
+        Self {
+            token,
+            cluster: snapshot.cluster().clone(),
+            ring_size: snapshot.ring_size(),
+            resizing: snapshot.resizing(),
+            members: snapshot.members().to_vec(),
+            owners: OwnerMap(snapshot.owners().map(|(index, owner)| (index, owner.uuid)).collect()),
+            up,
+        }
+    }
+
+    /// The snapshot that it tells of.
+    ///
+    /// # Errors
+    /// A document that contradicts itself or its token.
+    pub fn snapshot(&self) -> Result<Snapshot, DocumentError> {
+        let size = self.ring_size;
+        let refuse = DocumentError::Owners { size };
+        let grid = RingSize::new(size).map_err(|_| refuse.clone())?;
+        if self.owners.0.len() != size as usize
+            || self
+                .owners
+                .0
+                .iter()
+                .zip(0..)
+                .any(|((index, _), at)| *index != grid.index_of(crate::Position(at)))
+        {
+            return Err(refuse);
+        }
+        let owners: Vec<Uuid> = self.owners.0.iter().map(|(_, owner)| *owner).collect();
+        let snapshot = Snapshot::assemble(self.cluster.clone(), self.resizing, self.members.clone(), &owners)
+            .ok_or(DocumentError::Members)?;
+        if snapshot.is_of(self.token.digest) {
+            Ok(snapshot)
+        } else {
+            Err(DocumentError::OtherContent { token: self.token })
+        }
+    }
+}
+
+impl TopologyAnswer {
+    /// The version it leads to.
+    pub fn token(&self) -> Token {
+        match self {
+            Self::Full(topology) => topology.token,
+            Self::Difference(difference) => difference.token,
+        }
+    }
+}
+
+impl Serialize for TopologyAnswer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Marked<'a, T> {
+            full: bool,
+            #[serde(flatten)]
+            content: &'a T,
+        }
+        match self {
+            Self::Full(content) => Marked { full: true, content }.serialize(serializer),
+            Self::Difference(content) => Marked { full: false, content }.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for TopologyAnswer {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Both shapes at once: which one it is shows only after `full` was met, anywhere in the object.
+        #[derive(Deserialize)]
+        struct Either {
+            full: bool,
+            from: Option<Token>,
+            token: Token,
+            cluster: ClusterRef,
+            ring_size: u32,
+            resizing: bool,
+            members: Option<Vec<MemberEntry>>,
+            joined: Option<Vec<MemberEntry>>,
+            left: Option<Vec<Uuid>>,
+            changed: Option<Vec<MemberEntry>>,
+            owners: OwnerMap,
+            up: Vec<Uuid>,
+        }
+        let Either {
+            full,
+            from,
+            token,
+            cluster,
+            ring_size,
+            resizing,
+            members,
+            joined,
+            left,
+            changed,
+            owners,
+            up,
+        } = Either::deserialize(deserializer)?;
+        if full {
+            let members = members.ok_or_else(|| de::Error::missing_field("members"))?;
+            return Ok(Self::Full(Topology { token, cluster, ring_size, resizing, members, owners, up }));
+        }
+        Ok(Self::Difference(Difference {
+            from: from.ok_or_else(|| de::Error::missing_field("from"))?,
+            token,
+            cluster,
+            ring_size,
+            resizing,
+            joined: joined.ok_or_else(|| de::Error::missing_field("joined"))?,
+            left: left.ok_or_else(|| de::Error::missing_field("left"))?,
+            changed: changed.ok_or_else(|| de::Error::missing_field("changed"))?,
+            owners,
+            up,
+        }))
+    }
+}
+
+impl Serialize for OwnerMap {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (index, owner) in &self.0 {
+            map.serialize_entry(index, owner)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for OwnerMap {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = OwnerMap;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of partition index to node UUID")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OwnerMap, A::Error> {
+                let mut owners = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    owners.push(entry);
+                }
+                Ok(OwnerMap(owners))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
