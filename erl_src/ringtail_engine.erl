@@ -11,6 +11,8 @@
 
 -export([load_ring/1, is_ring/1, ring_size/1, ring_info/1, owners/1, document/2, key_document/8]).
 -export([chash/4, primaries/6, preflist/7, primaries_many/4, preflist_many/5]).
+-export([primaries_of_hash/3, preflist_of_hash/4]).
+-export([topology/1, topology_document/3, topology_difference/5, node_uuid/2]).
 -export([keyfun/1, check/2, check/3]).
 -export_type([ring/0, answer/1, key/0, keyfun_name/0]).
 
@@ -132,6 +134,51 @@ primaries_many(Ring, Keys, Keyfun, N) ->
           answer([[ringtail_nif:annotated()]]).
 preflist_many(Ring, Keys, Keyfun, N, Up) ->
     many(Keys, Keyfun, fun(Slice, Name) -> with_ring(Ring, preflist_many, [Slice, Name, N, Up]) end).
+
+%% @doc The N owners of a hash, for a keyfun that only riak_core can compute.
+-spec primaries_of_hash(ring(), ringtail_nif:hash(), pos_integer()) -> answer([ringtail_nif:entry()]).
+primaries_of_hash(#ringtail_ring{nif = Handle, size = Size}, Hash, N) ->
+    case N > ?NORMAL_N orelse Size > ?NORMAL_PARTITIONS of
+        false -> nif(primaries_of_hash, [Handle, Hash, N]);
+        true -> nif(primaries_of_hash_dirty, [Handle, Hash, N])
+    end;
+primaries_of_hash(_, _, _) ->
+    not_a_ring().
+
+%% @doc The preflist of a hash, as preflist/7.
+-spec preflist_of_hash(ring(), ringtail_nif:hash(), pos_integer(), ringtail_nif:up()) ->
+          answer([ringtail_nif:annotated()]).
+preflist_of_hash(#ringtail_ring{nif = Handle, size = Size}, Hash, N, Up) ->
+    case N > ?NORMAL_N orelse Size > ?NORMAL_PARTITIONS orelse longer_than(Up, ?NORMAL_UP) of
+        false -> nif(preflist_of_hash, [Handle, Hash, N, Up]);
+        true -> nif(preflist_of_hash_dirty, [Handle, Hash, N, Up])
+    end;
+preflist_of_hash(_, _, _, _) ->
+    not_a_ring().
+
+%% @doc What a ring's topology is called and what it says: token, cluster UUID and canonical form, all binaries. The
+%% canonical form is all that needs to be kept of a ring to tell later what has changed since.
+-spec topology(ring()) -> {ok, Token :: binary(), ClusterUuid :: binary(), Canonical :: binary()} | ringtail_nif:failure().
+topology(Ring) ->
+    case with_ring(Ring, topology, []) of
+        {ok, {Token, ClusterUuid, Canonical}} -> {ok, Token, ClusterUuid, Canonical};
+        {error, _} = Error -> Error
+    end.
+
+%% @doc The JSON document of a topology. Up: the names of the nodes that are up.
+-spec topology_document(Token :: binary(), Canonical :: binary(), Up :: [binary()]) -> answer(binary()).
+topology_document(Token, Canonical, Up) ->
+    nif(topology_document, [Token, Canonical, Up]).
+
+%% @doc The JSON document of what changed between two topologies; all of the later where that cannot be told.
+-spec topology_difference(binary(), binary(), binary(), binary(), [binary()]) -> answer(binary()).
+topology_difference(FromToken, FromCanonical, ToToken, ToCanonical, Up) ->
+    nif(topology_difference, [FromToken, FromCanonical, ToToken, ToCanonical, Up]).
+
+%% @doc The UUID of a node in a cluster.
+-spec node_uuid(ClusterUuid :: binary(), NodeName :: binary()) -> answer(binary()).
+node_uuid(ClusterUuid, Node) ->
+    nif(node_uuid, [ClusterUuid, Node]).
 
 %% @doc The engine's name for a bucket's `chash_keyfun' property. Only Riak's own two can be computed here.
 -spec keyfun(keyfun_name()) -> answer(ringtail_nif:keyfun()).

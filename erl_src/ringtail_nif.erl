@@ -16,6 +16,8 @@
 -export([ring_load/1, ring_size/1, ring_info/1, owners/1, document/2, key_document/8]).
 -export([chash/4, chash_dirty/4, primaries/6, primaries_dirty/6, preflist/7, preflist_dirty/7]).
 -export([primaries_many/4, preflist_many/5]).
+-export([primaries_of_hash/3, primaries_of_hash_dirty/3, preflist_of_hash/4, preflist_of_hash_dirty/4]).
+-export([topology/1, topology_document/3, topology_difference/5, node_uuid/2]).
 -export_type([failure/0, keyfun/0, hash/0, entry/0, annotated/0, up/0]).
 
 %% Defined here, not in the application file, so that the sources compile alone in a flat directory.
@@ -197,3 +199,35 @@ primaries_many(Ring, Keys, Keyfun, N) ->
 -spec preflist_many(term(), [key()], keyfun(), pos_integer(), up()) -> {ok, [[annotated()]]} | failure().
 preflist_many(Ring, Keys, Keyfun, N, Up) ->
     first(preflist_many, [Ring, Keys, Keyfun, N, Up]).
+
+-spec primaries_of_hash(term(), hash(), pos_integer()) -> {ok, [entry()]} | failure().
+primaries_of_hash(Ring, Hash, N) ->
+    first(primaries_of_hash, [Ring, Hash, N]).
+
+-spec primaries_of_hash_dirty(term(), hash(), pos_integer()) -> {ok, [entry()]} | failure().
+primaries_of_hash_dirty(Ring, Hash, N) ->
+    first(primaries_of_hash_dirty, [Ring, Hash, N]).
+
+-spec preflist_of_hash(term(), hash(), pos_integer(), up()) -> {ok, [annotated()]} | failure().
+preflist_of_hash(Ring, Hash, N, Up) ->
+    first(preflist_of_hash, [Ring, Hash, N, Up]).
+
+-spec preflist_of_hash_dirty(term(), hash(), pos_integer(), up()) -> {ok, [annotated()]} | failure().
+preflist_of_hash_dirty(Ring, Hash, N, Up) ->
+    first(preflist_of_hash_dirty, [Ring, Hash, N, Up]).
+
+-spec topology(term()) -> {ok, {Token :: binary(), ClusterUuid :: binary(), Canonical :: binary()}} | failure().
+topology(Ring) ->
+    first(topology, [Ring]).
+
+-spec topology_document(binary(), binary(), [binary()]) -> {ok, binary()} | failure().
+topology_document(Token, Canonical, Up) ->
+    first(topology_document, [Token, Canonical, Up]).
+
+-spec topology_difference(binary(), binary(), binary(), binary(), [binary()]) -> {ok, binary()} | failure().
+topology_difference(FromToken, FromCanonical, ToToken, ToCanonical, Up) ->
+    first(topology_difference, [FromToken, FromCanonical, ToToken, ToCanonical, Up]).
+
+-spec node_uuid(binary(), binary()) -> {ok, binary()} | failure().
+node_uuid(ClusterUuid, Node) ->
+    first(node_uuid, [ClusterUuid, Node]).

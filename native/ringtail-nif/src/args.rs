@@ -43,6 +43,24 @@ pub fn key_hash(bucket_type: Term, bucket: Term, key: Term, keyfun: Keyfun) -> R
     Ok(hash_key(&bytes(bucket_type, "type")?, &bytes(bucket, "bucket")?, &bytes(key, "key")?, keyfun))
 }
 
+/// A hash that riak_core computed.
+pub fn hash(term: Term) -> Result<KeyHash, Fault> {
+    const EXPECTED: Fault = Fault::Argument("hash", "a binary of 20 bytes");
+    let bytes: [u8; 20] = bytes(term, "hash")?.as_slice().try_into().map_err(|_| EXPECTED)?;
+    Ok(KeyHash::from_bytes(bytes))
+}
+
+/// A binary argument that holds UTF-8.
+pub fn text<'a>(term: Term<'a>, name: &'static str) -> Result<&'a str, Fault> {
+    str::from_utf8(Binary::from_term(term).map_err(|_| Fault::Argument(name, "a binary"))?.as_slice())
+        .map_err(|_| Fault::Argument(name, "UTF-8"))
+}
+
+/// A list of binaries that hold UTF-8.
+pub fn texts<'a>(term: Term<'a>, name: &'static str) -> Result<Vec<&'a str>, Fault> {
+    list(term, Fault::Argument(name, "a list of binaries"))?.map(|element| text(element, name)).collect()
+}
+
 /// The keys of a batch, `{Type, Bucket, Key}` each, hashed as they are read.
 pub fn key_hashes<'a>(
     keys: Term<'a>,

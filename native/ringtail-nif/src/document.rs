@@ -62,6 +62,7 @@ fn key_document<'a>(
     answer(env, made)
 }
 
-fn json<'a>(env: Env<'a>, document: &impl Serialize) -> Result<Term<'a>, Fault> {
+/// A document as a binary term.
+pub fn json<'a>(env: Env<'a>, document: &impl Serialize) -> Result<Term<'a>, Fault> {
     Ok(binary(env, &serde_json::to_vec(document)?))
 }

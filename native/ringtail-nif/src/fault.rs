@@ -1,5 +1,6 @@
 //! The one place where a failure becomes an Erlang term.
 
+use ringtail_core::topology::{CanonicalError, TokenError};
 use ringtail_core::{DecodeError, NValError};
 use rustler::{Atom, Encoder, Env, NewBinary, Term};
 
@@ -20,6 +21,10 @@ pub enum Fault {
     Decode(DecodeError),
     /// The n_val does not fit the ring.
     NVal(NValError),
+    /// The text is no topology token.
+    Token(TokenError),
+    /// The text is no canonical form of a topology.
+    Canonical(CanonicalError),
     /// A document could not be written; never expected, and still no reason to panic.
     Document(serde_json::Error),
 }
@@ -33,6 +38,18 @@ impl From<DecodeError> for Fault {
 impl From<NValError> for Fault {
     fn from(error: NValError) -> Self {
         Self::NVal(error)
+    }
+}
+
+impl From<TokenError> for Fault {
+    fn from(error: TokenError) -> Self {
+        Self::Token(error)
+    }
+}
+
+impl From<CanonicalError> for Fault {
+    fn from(error: CanonicalError) -> Self {
+        Self::Canonical(error)
     }
 }
 
@@ -50,6 +67,8 @@ impl Fault {
             Self::UnknownNode(_) => "unknown_node",
             Self::Decode(error) => error.code(),
             Self::NVal(error) => error.code(),
+            Self::Token(error) => error.code(),
+            Self::Canonical(error) => error.code(),
             Self::Document(_) => "document",
         }
     }
@@ -64,6 +83,8 @@ impl Fault {
             Self::UnknownNode(name) => name.clone(),
             Self::Decode(error) => error.to_string(),
             Self::NVal(error) => error.to_string(),
+            Self::Token(error) => error.to_string(),
+            Self::Canonical(error) => error.to_string(),
             Self::Document(error) => format!("the document could not be written: {error}"),
         }
     }

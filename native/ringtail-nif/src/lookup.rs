@@ -167,6 +167,49 @@ fn primary_list<'a>(env: Env<'a>, loaded: &LoadedRing, hash: &KeyHash, n: NVal) 
     loaded.owner_list(env, loaded.ring().position(hash), n, Form::Plain)
 }
 
+/// The primaries of a hash that riak_core computed, for keyfuns that only it knows.
+#[rustler::nif]
+fn primaries_of_hash<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Term<'a> {
+    answer(env, hash_primaries(env, ring, hash, n))
+}
+
+#[rustler::nif(schedule = "DirtyCpu")]
+fn primaries_of_hash_dirty<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Term<'a> {
+    answer(env, hash_primaries(env, ring, hash, n))
+}
+
+fn hash_primaries<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Result<Term<'a>, Fault> {
+    primary_list(env, args::ring(ring)?, &args::hash(hash)?, args::n_val(n)?)
+}
+
+/// The preflist of a hash that riak_core computed.
+#[rustler::nif]
+fn preflist_of_hash<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: Term<'a>, up: Term<'a>) -> Term<'a> {
+    answer(env, hash_preflist(env, ring, hash, n, up))
+}
+
+#[rustler::nif(schedule = "DirtyCpu")]
+fn preflist_of_hash_dirty<'a>(
+    env: Env<'a>,
+    ring: Term<'a>,
+    hash: Term<'a>,
+    n: Term<'a>,
+    up: Term<'a>,
+) -> Term<'a> {
+    answer(env, hash_preflist(env, ring, hash, n, up))
+}
+
+fn hash_preflist<'a>(
+    env: Env<'a>,
+    ring: Term<'a>,
+    hash: Term<'a>,
+    n: Term<'a>,
+    up: Term<'a>,
+) -> Result<Term<'a>, Fault> {
+    let loaded = args::ring(ring)?;
+    annotated_list(env, loaded, &args::hash(hash)?, args::n_val(n)?, &args::up_nodes(loaded, up)?)
+}
+
 #[rustler::nif]
 #[allow(clippy::too_many_arguments)] // the arguments of an Erlang function, one term each
 fn preflist<'a>(

@@ -1,5 +1,6 @@
 //! The JSON documents of the topology route, in both directions.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{self, MapAccess, Visitor};
@@ -7,7 +8,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
-use super::{ClusterRef, Difference, MemberEntry, Snapshot, Token};
+use super::{CanonicalError, ClusterRef, Difference, MemberEntry, Snapshot, Token};
 use crate::{Index, RingSize};
 
 /// The whole topology.
@@ -117,6 +118,28 @@ impl Topology {
 }
 
 impl TopologyAnswer {
+    /// Everything, from a snapshot kept in canonical form. `up` are node names.
+    ///
+    /// # Errors
+    /// A text that is no canonical form.
+    pub fn full(token: Token, canonical: &str, up: &[&str]) -> Result<Self, CanonicalError> {
+        let snapshot = Snapshot::parse(canonical)?;
+        Ok(Self::Full(Topology::of(&snapshot, token, up_members(&snapshot, up))))
+    }
+
+    /// What changed between two snapshots kept in canonical form; everything where a difference cannot tell it.
+    ///
+    /// # Errors
+    /// A text that is no canonical form.
+    pub fn since(from: (Token, &str), to: (Token, &str), up: &[&str]) -> Result<Self, CanonicalError> {
+        let (earlier, later) = (Snapshot::parse(from.1)?, Snapshot::parse(to.1)?);
+        let up = up_members(&later, up);
+        Ok(match earlier.difference(from.0, &later, to.0, up.clone()) {
+            Some(difference) => Self::Difference(difference),
+            None => Self::Full(Topology::of(&later, to.0, up)),
+        })
+    }
+
     /// The version it leads to.
     pub fn token(&self) -> Token {
         match self {
@@ -124,6 +147,17 @@ impl TopologyAnswer {
             Self::Difference(difference) => difference.token,
         }
     }
+}
+
+/// The members that are up, in the snapshot's order.
+fn up_members(snapshot: &Snapshot, up: &[&str]) -> Vec<Uuid> {
+    let up: BTreeSet<&str> = up.iter().copied().collect();
+    snapshot
+        .members()
+        .iter()
+        .filter(|member| up.contains(member.name.as_str()))
+        .map(|member| member.uuid)
+        .collect()
 }
 
 impl Serialize for TopologyAnswer {

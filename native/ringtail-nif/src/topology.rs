@@ -1,0 +1,64 @@
+//! Topologies: tokens, canonical forms, documents and differences. Stateless: what is kept is kept by Erlang, as binaries.
+
+use ringtail_core::topology::{Snapshot, Token, TopologyAnswer, TopologyDigest, node_uuid as uuid_of_node};
+use rustler::{Encoder, Env, Term};
+use uuid::Uuid;
+
+use crate::args;
+use crate::document::json;
+use crate::fault::{Fault, answer, binary};
+
+/// Dirty: grows with the ring. `{ok, {Token, ClusterUuid, Canonical}}`, all binaries.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn topology<'a>(env: Env<'a>, ring: Term<'a>) -> Term<'a> {
+    answer(
+        env,
+        args::ring(ring).map(|loaded| {
+            let snapshot = Snapshot::of(loaded.ring());
+            let canonical = snapshot.canonical();
+            let token = Token { ordinal: loaded.ring().rvsn_sum(), digest: TopologyDigest::of(&canonical) };
+            let text = |text: String| binary(env, text.as_bytes());
+            (text(token.to_string()), text(snapshot.cluster().uuid.to_string()), text(canonical)).encode(env)
+        }),
+    )
+}
+
+/// Dirty: parses a snapshot and writes JSON.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn topology_document<'a>(env: Env<'a>, token: Term<'a>, canonical: Term<'a>, up: Term<'a>) -> Term<'a> {
+    let made = version(token, canonical).and_then(|(token, canonical)| {
+        json(env, &TopologyAnswer::full(token, canonical, &args::texts(up, "up nodes")?)?)
+    });
+    answer(env, made)
+}
+
+/// Dirty: parses two snapshots and writes JSON.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn topology_difference<'a>(
+    env: Env<'a>,
+    from_token: Term<'a>,
+    from_canonical: Term<'a>,
+    to_token: Term<'a>,
+    to_canonical: Term<'a>,
+    up: Term<'a>,
+) -> Term<'a> {
+    let made = version(from_token, from_canonical).and_then(|from| {
+        let to = version(to_token, to_canonical)?;
+        json(env, &TopologyAnswer::since(from, to, &args::texts(up, "up nodes")?)?)
+    });
+    answer(env, made)
+}
+
+fn version<'a>(token: Term<'a>, canonical: Term<'a>) -> Result<(Token, &'a str), Fault> {
+    Ok((args::text(token, "token")?.parse()?, args::text(canonical, "canonical")?))
+}
+
+/// Normal: one SHA-1 of a node's name.
+#[rustler::nif]
+fn node_uuid<'a>(env: Env<'a>, cluster: Term<'a>, node: Term<'a>) -> Term<'a> {
+    let made = args::text(cluster, "cluster").and_then(|cluster| {
+        let cluster: Uuid = cluster.parse().map_err(|_| Fault::Argument("cluster", "a UUID"))?;
+        Ok(binary(env, uuid_of_node(cluster, args::text(node, "node")?).to_string().as_bytes()))
+    });
+    answer(env, made)
+}
