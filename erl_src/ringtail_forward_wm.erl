@@ -1,0 +1,64 @@
+%% @doc Passing an answer of {@link ringtail_forward} on through webmachine, the
+%% old and the new: a halt with the answer's status and the request data that
+%% {@link response/3} returns.
+-module(ringtail_forward_wm).
+
+-export([body/1, response/3]).
+
+%% @doc The body as `wrq:set_resp_body/2' takes it, Content-Length kept.
+%%
+%% `known_length_stream' has been in webmachine since 1.10 (Riak 2.0); an older
+%% one gets the same bytes chunked. (The `{stream, Size, Fun}' of all versions
+%% is sent chunked too, and lets a Range of the client's cut the body.) An
+%% empty body goes as an empty stream, since webmachine puts a page of its own
+%% where an error has no body.
+-spec body(ringtail_forward:body()) -> term().
+body(<<>>) ->
+    body({stream, 0, fun() -> {<<>>, done} end});
+body(Body) when is_binary(Body) ->
+    Body;
+body({stream, chunked, Next}) ->
+    {stream, {<<>>, Next}};
+body({stream, Length, Next}) ->
+    Body = {known_length_stream, Length, {<<>>, Next}},
+    case known_length_streams(Body) of
+        true -> Body;
+        false when Length =:= 0 -> <<>>;
+        false -> {stream, {<<>>, Next}}
+    end.
+
+known_length_streams(Body) ->
+    try
+        Empty = wrq:create('GET', {1, 1}, "/", mochiweb_headers:empty()),
+        wrq:resp_body(wrq:set_resp_body(Body, Empty)) =:= Body
+    catch
+        _:_ -> false
+    end.
+
+%% @doc Puts the answer's headers and body into webmachine's request data.
+%% Headers replace those already there, in their own number; of `X-Ringtail-*'
+%% the ones already there stay, which speak of this node. A Range of the
+%% client's has been applied by the target and is not applied again.
+-spec response(term(), [{string(), string()}],
+               ringtail_forward:body()) -> term().
+response(RD0, Headers, Body) ->
+    Ours = [N || {N, _} <- Headers, own(N), has_header(N, RD0)],
+    {RD1, _} = lists:foldl(fun(Header, Acc) -> set_header(Header, Ours, Acc) end,
+                           {RD0, []}, Headers),
+    RD2 = wrq:set_resp_body(body(Body), RD1),
+    case erlang:function_exported(wrq, set_resp_range, 2) of
+        true -> wrq:set_resp_range(ignore_request, RD2);
+        false -> RD2
+    end.
+
+set_header({Name, Value} = Header, Ours, {RD, Seen}) ->
+    Lower = string:to_lower(Name),
+    case {lists:member(Name, Ours), lists:member(Lower, Seen)} of
+        {true, _} -> {RD, Seen};
+        {_, true} -> {wrq:merge_resp_headers([Header], RD), Seen};
+        {_, false} -> {wrq:set_resp_header(Name, Value, RD), [Lower | Seen]}
+    end.
+
+own(Name) -> lists:prefix("x-ringtail-", string:to_lower(Name)).
+
+has_header(Name, RD) -> wrq:get_resp_header(Name, RD) =/= undefined.
