@@ -98,9 +98,8 @@ framing(Bytes) -> {length, iolist_size(Bytes)}.
 
 in_slot(Slot, Conn0, Target, Method, Head, Body, Left0, Opts) ->
     Started = ringtail_forward_conn:now_ms(),
-    case connected(Conn0, Target, Left0, Opts) of
+    case connected(Slot, Conn0, Target, Left0, Opts) of
         {ok, Conn, Fresh} ->
-            _ = [ringtail_forward_pool:opened(Slot, Conn) || Fresh],
             Left = Left0 - (ringtail_forward_conn:now_ms() - Started),
             Hop = #hop{slot = Slot, conn = Conn, method = Method, fresh = Fresh,
                        left = Left},
@@ -123,20 +122,26 @@ in_slot(Slot, Conn0, Target, Method, Head, Body, Left0, Opts) ->
             {error, {not_opened, Reason}}
     end.
 
-connected(none, Target, Left, Opts) ->
+connected(Slot, none, Target, Left, Opts) ->
     Timeout = min(Left, proplists:get_value(connect_timeout, Opts, 2000)),
     case Timeout > 0 andalso ringtail_forward_conn:connect(Target, Timeout) of
-        {ok, Conn} -> {ok, Conn, true};
-        {error, Reason} -> {error, Reason};
-        false -> {error, timeout}
+        {ok, Conn} ->
+            case ringtail_forward_pool:opened(Slot, Conn) of
+                ok -> {ok, Conn, true};
+                gone -> ringtail_forward_conn:close(Conn), {error, stopping}
+            end;
+        {error, Reason} ->
+            {error, Reason};
+        false ->
+            {error, timeout}
     end;
-connected(Conn, Target, Left, Opts) ->
+connected(Slot, Conn, Target, Left, Opts) ->
     case ringtail_forward_conn:alive(Conn) of
         true ->
             {ok, Conn, false};
         false ->
             ringtail_forward_conn:close(Conn),
-            connected(none, Target, Left, Opts)
+            connected(Slot, none, Target, Left, Opts)
     end.
 
 %% ---------------------------------------------------------------------

@@ -61,9 +61,13 @@ checkout(Key, Wait, Lease) ->
     catch exit:_ -> {error, not_running}
     end.
 
-%% @doc The caller has opened a connection in its slot.
--spec opened(slot(), conn()) -> ok.
-opened(Slot, Conn) -> gen_server:cast(?MODULE, {opened, Slot, Conn}).
+%% @doc The caller has opened a connection in its slot. `gone': it has the slot
+%% no more, and the pool, which may be stopping, would know nothing of it.
+-spec opened(slot(), conn()) -> ok | gone.
+opened(Slot, Conn) ->
+    try gen_server:call(?MODULE, {opened, Slot, Conn}, infinity)
+    catch exit:_ -> gone
+    end.
 
 %% @doc Gives the slot back with a connection fit for another request. Called
 %% by the connection's owner.
@@ -129,19 +133,18 @@ handle_call({checkout, Key, Wait, Lease}, {Pid, _} = From, St0) ->
                     {reply, {error, busy}, add(busy, St)}
             end
     end;
+handle_call({opened, Slot, Conn}, _From, St) ->
+    case dict:find(Slot, St#st.slots) of
+        {ok, S} ->
+            {reply, ok, add(opened, put_slot(Slot, S#slot{conn = Conn}, St))};
+        error ->
+            {reply, gone, St}
+    end;
 handle_call(stats, _From, St) ->
     {reply, make_stats(St), St};
 handle_call(_, _From, St) ->
     {reply, {error, unknown_call}, St}.
 
-handle_cast({opened, Slot, Conn}, St) ->
-    case dict:find(Slot, St#st.slots) of
-        {ok, S} ->
-            {noreply, add(opened, put_slot(Slot, S#slot{conn = Conn}, St))};
-        error ->
-            ringtail_forward_conn:close(Conn),
-            {noreply, St}
-    end;
 handle_cast({checkin, Slot, Conn}, St) ->
     case dict:find(Slot, St#st.slots) of
         {ok, #slot{key = Key, keep = true}} ->

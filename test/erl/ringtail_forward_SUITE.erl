@@ -1,0 +1,720 @@
+%% @doc The hop against a scripted server. What is asserted of times are only bounds that a hang would break.
+-module(ringtail_forward_SUITE).
+
+-include_lib("stdlib/include/assert.hrl").
+
+-export([all/0, init_per_suite/1, end_per_suite/1, init_per_testcase/2, end_per_testcase/2]).
+-compile([export_all, nowarn_export_all]).
+
+-import(ringtail_test_server, [ok/1, ok/2, requests/1, accepted/1, bodies/1]).
+
+-define(MIB, 1048576).
+
+all() ->
+    [connections_are_kept_alive, request_and_answer_pass_unchanged, answers_without_a_body, multipart_answer,
+     interim_answers_are_skipped, chunked_answer, answer_until_close,
+     stale_connection_is_not_used_for_a_write, read_on_a_connection_lost_in_use_is_repeated_once,
+     write_is_never_repeated, connection_refused, name_and_ipv6_targets,
+     target_dies_before_the_answer, target_dies_in_a_small_answer, target_dies_in_a_long_answer,
+     target_dies_in_a_chunked_answer, target_dies_in_the_upload,
+     slow_target_times_out, target_that_drips_times_out, target_that_does_not_read_times_out,
+     target_slow_in_the_answer, slow_client_is_not_charged_to_the_target, slow_client_loses_its_lease,
+     bad_answers, bad_requests,
+     large_answer_in_bounded_memory, large_request_in_bounded_memory, large_chunked_request_and_answer,
+     early_answer_with_close, early_answer_without_close, early_answer_and_reset, body_shorter_or_longer_than_said,
+     client_that_goes_away_in_its_body, parallel_forwards_are_bounded_and_leak_nothing,
+     full_pool_is_busy_after_the_wait, waiting_is_bounded, killed_callers_free_their_slots, killed_waiters_leave_the_queue,
+     idle_connections_expire, idle_connections_are_bounded, node_down_closes_its_connections, discarded_answer_frees_its_connection,
+     stopping_closes_everything, without_a_pool, nothing_stays_in_the_mailbox,
+     https_encrypted_only, https_verified, https_wrong_ca_is_not_opened, https_large_both_ways, https_stale_connection,
+     https_target_that_does_not_read_times_out, https_early_answer].
+
+init_per_suite(Config) ->
+    {ok, _} = application:ensure_all_started(ssl),
+    Dir = proplists:get_value(priv_dir, Config),
+    certificate(Dir, "ca", ""),
+    certificate(Dir, "other", ""),
+    certificate(Dir, "node", " -CA ca.pem -CAkey ca.key"),
+    [{dir, Dir} | Config].
+
+end_per_suite(_) ->
+    ok.
+
+%% Every case must leave no port behind but those of ssl's and CT's own.
+init_per_testcase(Case, Config) ->
+    application:unset_env(ringtail, forward),
+    application:unset_env(ringtail, forward_ssl),
+    application:unset_env(riak_core, ssl),
+    Before = sockets(),
+    {ok, Sup} = ringtail_forward_sup:start_link(),
+    unlink(Sup),
+    erase(mochiweb_request_force_close),
+    [{before, Before}, {sup, Sup}, {'case', Case} | Config].
+
+end_per_testcase(_, Config) ->
+    stop_pool(proplists:get_value(sup, Config)),
+    [ringtail_test_server:stop(S) || S <- case erase(servers) of undefined -> []; Servers -> Servers end],
+    try wait_until(fun() -> sockets() -- proplists:get_value(before, Config) =:= [] end)
+    catch error:_ -> {fail, {sockets_left, sockets() -- proplists:get_value(before, Config)}}
+    end.
+
+stop_pool(Sup) ->
+    Ref = monitor(process, Sup),
+    exit(Sup, shutdown),
+    receive {'DOWN', Ref, _, _, _} -> ok end.
+
+%% ---- Plain exchanges ----
+
+connections_are_kept_alive(_) ->
+    S = server(fun(#{n := N}) -> [{send, ok(integer_to_list(N))}] end),
+    [?assertMatch({ok, 200, [], B}, get_(S)) || B <- [<<"0">>, <<"1">>, <<"2">>]],
+    ?assertEqual(1, accepted(S)),
+    ?assertEqual([1, 2, 1, 0], stats([opened, reused, idle, in_use])).
+
+request_and_answer_pass_unchanged(_) ->
+    Self = self(),
+    Answer = ok("body", [{"X-Riak-Vclock", "a85hYGBg=="}, {"Link", "</a>; riaktag=\"t\""}, {"x-riak-META-Foo", "caf\351"}, {"Link", "</b>"},
+                         {"Connection", "keep-alive, X-Hop"}, {"X-Hop", "1"}, {"Vary", "Accept-Encoding"}]),
+    S = server(fun(R) -> [read_body, {tell, Self, R}, {send, Answer}] end),
+    Headers = [{'Content-Type', "text/plain"}, {"X-Riak-Index-a_bin", "1, 2"}, {"Connection", "close"}, {'Host', "wrong"},
+               {"Expect", "100-continue"}, {"X-Ringtail-Forwarded", "uuid"}],
+    Path = "/types/t%2Fx/buckets/b/keys/a%2Fb+c%20d?pw=one&returnbody=true",
+    ?assertEqual({ok, 200, [{"X-Riak-Vclock", "a85hYGBg=="}, {"Link", "</a>; riaktag=\"t\""}, {"x-riak-META-Foo", "caf\351"},
+                            {"Link", "</b>"}, {"Vary", "Accept-Encoding"}], <<"body">>},
+                 forward(S, {"PUT", Path, Headers, <<"hello">>}, [{peer, "192.0.2.1"}])),
+    ?assertEqual([body(<<"hello">>)], bodies(S)),
+    receive
+        #{path := P, method := M, headers := Hs} ->
+            ?assertEqual({<<"PUT">>, list_to_binary(Path)}, {M, P}),
+            ?assertEqual([{<<"host">>, list_to_binary("127.0.0.1:" ++ integer_to_list(ringtail_test_server:port(S)))},
+                          {<<"content-type">>, <<"text/plain">>}, {<<"x-riak-index-a_bin">>, <<"1, 2">>},
+                          {<<"x-ringtail-forwarded">>, <<"uuid">>}, {<<"x-forwarded-for">>, <<"192.0.2.1">>},
+                          {<<"content-length">>, <<"5">>}], Hs)
+    end.
+
+answers_without_a_body(_) ->
+    Answers = [{"HEAD", "200 OK\r\nContent-Length: 70000", 200, {stream, 70000, <<>>}},
+               {"HEAD", "404 No\r\nContent-Length: 0", 404, <<>>},
+               {"HEAD", "200 OK\r\nTransfer-Encoding: chunked", 200, {stream, chunked, <<>>}},
+               {"GET", "304 Not Modified\r\nContent-Length: 12", 304, <<>>},
+               {"PUT", "204 No Content", 204, <<>>},
+               {"DELETE", "204 No Content", 204, <<>>},
+               {"HEAD", "300 Multiple\r\nContent-Length: 12", 300, {stream, 12, <<>>}}],
+    S = server(fun(#{n := N}) -> {_, Head, _, _} = lists:nth(N + 1, Answers), [{send, ["HTTP/1.1 ", Head, "\r\n\r\n"]}] end),
+    [begin
+         {ok, Got, _, Body} = forward(S, {M, "/x", [], none}, []),
+         ?assertEqual({Status, Expected}, {Got, read(Body)})
+     end || {M, _, Status, Expected} <- Answers],
+    %% None of them desynchronised the connection.
+    ?assertEqual(1, accepted(S)).
+
+multipart_answer(_) ->
+    Type = "multipart/mixed; boundary=Xy",
+    Body = "\r\n--Xy\r\nContent-Type: text/plain\r\n\r\na\r\n--Xy\r\n\r\n\0\377\r\n--Xy--\r\n",
+    S = server(fun(_) -> [{send, ["HTTP/1.1 300 Multiple Choices\r\nContent-Type: ", Type, "\r\nContent-Length: ",
+                                  integer_to_list(length(Body)), "\r\n\r\n", Body]}] end),
+    ?assertEqual({ok, 300, [{"Content-Type", Type}], list_to_binary(Body)}, get_(S)).
+
+interim_answers_are_skipped(_) ->
+    Interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: x\r\n\r\n",
+    S = server(fun(_) -> [{send, Interim}, {sleep, 20}, read_body, {send, [Interim, ok("done")]}] end),
+    Slow = pieces([<<"abc">>, <<"def">>], fun() -> timer:sleep(30) end),
+    ?assertMatch({ok, 200, [], <<"done">>}, put_(S, {length, 6, Slow})),
+    ?assertMatch({ok, 200, [], <<"done">>}, put_(S, <<"abcdef">>)),
+    ?assertEqual([body(<<"abcdef">>), body(<<"abcdef">>)], bodies(S)),
+    ?assertEqual(1, accepted(S)).
+
+chunked_answer(_) ->
+    S = server(fun(_) -> [{send, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n3;e=1\r\nabc\r\n"}, {sleep, 20},
+                          {send, "4\r\nde"}, {sleep, 20}, {send, "fg\r\n0\r\nX: y\r\n"}, {sleep, 20}, {send, "\r\n"}] end),
+    [begin
+         {ok, 200, [], Body} = get_(S),
+         ?assertEqual({stream, chunked, <<"abcdefg">>}, read(Body))
+     end || _ <- [1, 2]],
+    ?assertEqual(1, accepted(S)).
+
+answer_until_close(_) ->
+    S = server(fun(_) -> [{send, "HTTP/1.0 200 OK\r\n\r\nabc"}, {sleep, 20}, {send, "def"}, close] end),
+    {ok, 200, [], Body} = get_(S),
+    ?assertEqual({stream, chunked, <<"abcdef">>}, read(Body)),
+    ?assertEqual([0, 0], stats([idle, in_use])).
+
+%% ---- Connections that end ----
+
+%% The server closes after its answer, without a word: the next write would be lost in that connection.
+stale_connection_is_not_used_for_a_write(_) ->
+    S = server(fun(_) -> [read_body, {send, ok("x")}, close] end),
+    [begin
+         ?assertMatch({N, {ok, 200, [], <<"x">>}}, {N, put_(S, <<"v">>)}),
+         %% From here on its close has arrived. (A write sent before it arrives fails, and is said to have failed.)
+         wait_until(fun() -> ringtail_test_server:open(S) =:= 0 end)
+     end || N <- lists:seq(1, 50)],
+    ?assertEqual({50, 50}, {requests(S), accepted(S)}).
+
+read_on_a_connection_lost_in_use_is_repeated_once(_) ->
+    S = server(fun(#{n := 0}) -> [{send, ok("x")}];
+                  (#{n := 1}) -> [close];
+                  (#{n := 2}) -> [{send, ok("y")}];
+                  (_) -> [close] end),
+    ?assertMatch({ok, 200, [], <<"x">>}, get_(S)),
+    ?assertMatch({ok, 200, [], <<"y">>}, get_(S)),
+    ?assertEqual({3, 2}, {requests(S), accepted(S)}),
+    ?assertEqual({error, {closed, sent}}, get_(S)),
+    ?assertEqual(5, requests(S)).
+
+write_is_never_repeated(_) ->
+    S = server(fun(#{n := 0}) -> [read_body, {send, ok("x")}]; (_) -> [read_body, close] end),
+    ?assertMatch({ok, 200, [], <<"x">>}, put_(S, <<"1">>)),
+    ?assertEqual({error, {closed, sent}}, put_(S, <<"2">>)),
+    ?assertEqual({error, {closed, sent}}, put_(S, {length, 1, pieces([<<"3">>])})),
+    ?assertEqual({error, {closed, sent}}, forward(S, {"POST", "/x", [], <<"4">>}, [])),
+    ?assertEqual(4, requests(S)),
+    D = server(fun(#{n := 0}) -> [{send, ok("x")}]; (_) -> [close] end),
+    ?assertMatch({ok, 200, [], <<"x">>}, get_(D)),
+    ?assertEqual({error, {closed, sent}}, forward(D, {"DELETE", "/x", [], none}, [])),
+    ?assertEqual(2, requests(D)).
+
+%% Nothing sent and nothing read of the body: the caller may go elsewhere with it.
+connection_refused(_) ->
+    S = server(fun(_) -> [] end),
+    ringtail_test_server:stop(S),
+    Unread = fun() -> exit(body_was_read) end,
+    ?assertEqual({error, {not_opened, econnrefused}}, put_(S, {length, 5, Unread})),
+    ?assertEqual([0, 0], stats([idle, in_use])).
+
+name_and_ipv6_targets(_) ->
+    S = server(fun(_) -> [{send, ok("x")}] end),
+    Port = ringtail_test_server:port(S),
+    ?assertMatch({ok, 200, [], <<"x">>}, ringtail_forward:forward({http, "localhost", Port}, {'GET', "/", [], none}, [])),
+    ?assertMatch({error, {not_opened, _}}, ringtail_forward:forward({http, "no-such-host.invalid", Port}, {"GET", "/", [], none}, [])),
+    case gen_tcp:listen(0, [inet6, binary, {active, false}, {ip, {0, 0, 0, 0, 0, 0, 0, 1}}]) of
+        {ok, Listen} ->
+            {ok, {_, Port6}} = inet:sockname(Listen),
+            Self = self(),
+            spawn_link(fun() ->
+                               {ok, Socket} = gen_tcp:accept(Listen),
+                               {ok, Head} = gen_tcp:recv(Socket, 0),
+                               Self ! {head, Head},
+                               gen_tcp:send(Socket, ok("six")),
+                               {error, closed} = gen_tcp:recv(Socket, 0)
+                       end),
+            ?assertMatch({ok, 200, [], <<"six">>}, ringtail_forward:forward({http, "::1", Port6}, {"GET", "/", [], none}, [])),
+            receive {head, Head} -> ?assertMatch({_, _}, binary:match(Head, <<"Host: [::1]:">>)) end,
+            gen_tcp:close(Listen);
+        {error, _} ->
+            {comment, "no IPv6 here"}
+    end.
+
+target_dies_before_the_answer(_) ->
+    S = server(fun(_) -> [read_body, {sleep, 50}, reset] end),
+    ?assertEqual({error, {closed, sent}}, put_(S, <<"v">>)),
+    ?assertEqual({error, {closed, sent}}, put_(S, {chunked, pieces([<<"v">>])})),
+    H = server(fun(_) -> [{send, "HTTP/1.1 200 OK\r\nConte"}, close] end),
+    ?assertEqual({error, {closed, sent}}, get_(H)).
+
+target_dies_in_a_small_answer(_) ->
+    S = server(fun(_) -> [{send, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"}, close] end),
+    ?assertEqual({error, {closed, sent}}, get_(S)).
+
+target_dies_in_a_long_answer(_) ->
+    S = server(fun(_) -> [{send, ["HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", binary:copy(<<"a">>, 500000)]}, close] end),
+    {ok, 200, [], Body} = get_(S),
+    ?assertExit({shutdown, {truncated, closed}}, read(Body)),
+    ?assertEqual([0, 0, 1], stats([idle, in_use, truncated])).
+
+%% Were the fun to say `done', webmachine would end the chunks and nobody could tell.
+target_dies_in_a_chunked_answer(_) ->
+    Head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+    [begin
+         S = server(fun(_) -> [{send, [Head, Sent]}, close] end),
+         {ok, 200, [], Body} = get_(S),
+         ?assertExit({shutdown, {truncated, Why}}, read(Body))
+     end || {Sent, Why} <- [{"3\r\nabc\r\n", closed}, {"3\r\nabc\r\n0\r\n", closed}, {"5\r\nabc", closed}, {"3\r\nabcd", bad_answer}]],
+    ?assertEqual([0, 0, 4], stats([idle, in_use, truncated])).
+
+target_dies_in_the_upload(_) ->
+    S = server(fun(_) -> [{read, 100000}, reset] end),
+    {error, {closed, maybe_sent}} = put_(S, {length, 20 * ?MIB, endless(20 * ?MIB)}),
+    ?assertEqual(1, requests(S)),
+    %% The rest of the client's body is still on its connection.
+    ?assertEqual(true, get(mochiweb_request_force_close)),
+    ?assertEqual([0, 0], stats([idle, in_use])).
+
+%% ---- Time ----
+
+slow_target_times_out(_) ->
+    S = server(fun(_) -> [hang] end),
+    ?assertEqual({error, {timeout, sent}}, forward(S, {"GET", "/", [], none}, [{timeout, 200}])),
+    ?assertEqual({error, {timeout, sent}}, forward(S, {"PUT", "/", [], {length, 3, pieces([<<"abc">>])}}, [{timeout, 200}])),
+    ?assertEqual([0, 0], stats([idle, in_use])).
+
+%% Each byte arrives in time, the whole does not.
+target_that_drips_times_out(_) ->
+    S = server(fun(_) -> [{send, "HTTP/1.1 200 OK\r\nX: "} | lists:append(lists:duplicate(100, [{send, "a"}, {sleep, 20}]))] end),
+    ?assertEqual({error, {timeout, sent}}, forward(S, {"GET", "/", [], none}, [{timeout, 300}])).
+
+target_that_does_not_read_times_out(_) ->
+    S = server(fun(_) -> [hang] end),
+    ?assertEqual({error, {timeout, maybe_sent}},
+                 forward(S, {"PUT", "/", [], {length, 50 * ?MIB, endless(50 * ?MIB)}}, [{timeout, 400}])),
+    ?assertEqual([0, 0], stats([idle, in_use])).
+
+target_slow_in_the_answer(_) ->
+    S = server(fun(_) -> [{send, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nabc"}, hang] end),
+    {ok, 200, [], Body} = forward(S, {"GET", "/", [], none}, [{timeout, 200}]),
+    ?assertExit({shutdown, {truncated, timeout}}, read(Body)),
+    ?assertEqual([0, 0], stats([idle, in_use])).
+
+slow_client_is_not_charged_to_the_target(_) ->
+    S = server(fun(_) -> [read_body, {send, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"}, {send, binary:copy(<<"a">>, 100000)}] end),
+    Slow = pieces([<<"a">>, <<"b">>, <<"c">>], fun() -> timer:sleep(200) end),
+    {ok, 200, [], {stream, 100000, Next}} = forward(S, {"PUT", "/", [], {length, 3, Slow}}, [{timeout, 400}]),
+    timer:sleep(500),
+    ?assertEqual(100000, iolist_size(drain(Next))).
+
+%% Nor may it hold a connection for ever.
+slow_client_loses_its_lease(_) ->
+    S = server(fun(_) -> [read_body, {send, ok("x")}] end),
+    Slow = pieces([<<"a">>, <<"b">>], fun() -> timer:sleep(600) end),
+    ?assertEqual({error, {closed, maybe_sent}},
+                 forward(S, {"PUT", "/", [], {length, 2, Slow}}, [{timeout, 200}, {client_timeout, 200}])),
+    ?assertEqual([0, 0, 1], stats([idle, in_use, expired])).
+
+%% ---- What is not HTTP ----
+
+bad_answers(_) ->
+    Many = ["HTTP/1.1 200 OK\r\n", lists:duplicate(5000, "X-Header: 0123456789\r\n"), "\r\n"],
+    [begin
+         S = server(fun(_) -> [{send, Answer}] end),
+         ?assertEqual({Answer, {error, {bad_answer, sent}}}, {Answer, get_(S)})
+     end || Answer <- ["SSH-2.0-OpenSSH_9.2\r\n\r\n", Many, binary:copy(<<"x">>, 70000), "HTTP/1.1 101 Switching\r\n\r\n",
+                       "HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nab",
+                       "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"]],
+    ?assertEqual([0, 0], stats([idle, in_use])),
+    %% More than it said: what follows would be taken for the next answer.
+    S = server(fun(_) -> [{send, [ok("x"), "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison"]}] end),
+    [?assertMatch({ok, 200, [], <<"x">>}, get_(S)) || _ <- [1, 2]],
+    ?assertEqual(2, accepted(S)).
+
+bad_requests(_) ->
+    S = server(fun(_) -> [{send, ok("x")}] end),
+    ?assertEqual({error, {not_opened, {bad_request, path}}}, forward(S, {"GET", "/a b", [], none}, [])),
+    ?assertEqual({error, {not_opened, {bad_request, {header, <<"A">>}}}}, forward(S, {"GET", "/", [{"A", "b\r\nC: d"}], none}, [])),
+    ?assertEqual(0, accepted(S)).
+
+%% ---- Size ----
+
+large_answer_in_bounded_memory(_) ->
+    Piece = crypto:strong_rand_bytes(?MIB),
+    S = server(fun(_) -> [{send, ["HTTP/1.1 200 OK\r\nContent-Length: ", integer_to_list(50 * ?MIB), "\r\n\r\n"]}, {send_many, 50, Piece}] end),
+    {Size, Hash, Peak} = measured(fun(Watch) ->
+                                          {ok, 200, [], {stream, Length, Next}} = get_(S),
+                                          ?assertEqual(50 * ?MIB, Length),
+                                          hashed(Next, Watch)
+                                  end),
+    ?assertEqual({50 * ?MIB, repeated_hash(50, Piece)}, {Size, Hash}),
+    ct:comment("peak ~w KiB", [Peak div 1024]),
+    ?assert(Peak < 8 * ?MIB).
+
+large_request_in_bounded_memory(_) ->
+    S = server(fun(_) -> [read_body, {send, ok("x")}] end),
+    {{ok, 200, [], <<"x">>}, Peak} =
+        measured(fun(Watch) -> put_(S, {length, 50 * ?MIB, watched(endless(50 * ?MIB), Watch)}) end),
+    ?assertEqual([{50 * ?MIB, repeated_hash(800, piece())}], bodies(S)),
+    ct:comment("peak ~w KiB", [Peak div 1024]),
+    ?assert(Peak < 8 * ?MIB).
+
+large_chunked_request_and_answer(_) ->
+    Piece = crypto:strong_rand_bytes(100000),
+    Chunk = [integer_to_list(100000, 16), "\r\n", Piece, "\r\n"],
+    S = server(fun(_) -> [read_body, {send, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"}, {send_many, 200, Chunk}, {send, "0\r\n\r\n"}] end),
+    {Size, Hash, Peak} = measured(fun(Watch) ->
+                                          {ok, 200, [], {stream, chunked, Next}} = put_(S, {chunked, endless(20 * ?MIB)}),
+                                          hashed(Next, Watch)
+                                  end),
+    ?assertEqual([{20 * ?MIB, repeated_hash(320, piece())}], bodies(S)),
+    ?assertEqual({20000000, repeated_hash(200, Piece)}, {Size, Hash}),
+    ?assert(Peak < 8 * ?MIB).
+
+%% ---- Bodies that do not go as meant ----
+
+refusal() -> "HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig".
+
+early_answer_with_close(_) ->
+    S = server(fun(_) -> [{read, 1000}, {send, refusal()}, {sleep, 300}, close] end),
+    ?assertMatch({ok, 413, [], <<"big">>}, put_(S, {length, 50 * ?MIB, endless(50 * ?MIB)})),
+    ?assertEqual(true, get(mochiweb_request_force_close)),
+    ?assertEqual([0, 0], stats([idle, in_use])).
+
+%% The target answers and reads no more: we would wait in our send for ever.
+early_answer_without_close(_) ->
+    S = server(fun(_) -> [{read, 1000}, {send, refusal()}, hang] end),
+    ?assertMatch({ok, 413, [], <<"big">>}, forward(S, {"PUT", "/", [], {length, 50 * ?MIB, endless(50 * ?MIB)}}, [{timeout, 1500}])),
+    erase(mochiweb_request_force_close),
+    %% A short rest is read, and the client's connection lives on.
+    Slow = pieces([<<"a">>, <<"b">>, <<"c">>, <<"d">>], fun() -> timer:sleep(50) end),
+    T = server(fun(_) -> [{read, 1}, {send, "HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n"}, hang] end),
+    ?assertMatch({ok, 401, [], <<>>}, put_(T, {length, 4, Slow})),
+    ?assertEqual(undefined, get(mochiweb_request_force_close)),
+    ?assertEqual([0, 0], stats([idle, in_use])).
+
+early_answer_and_reset(_) ->
+    S = server(fun(_) -> [{read, 1000}, {send, refusal()}, {sleep, 20}, reset] end),
+    Slow = watched(endless(10 * ?MIB), fun() -> timer:sleep(5) end),
+    ?assertMatch({ok, 413, [], <<"big">>}, put_(S, {length, 10 * ?MIB, Slow})).
+
+%% Said by the client's Content-Length; the server in front should see to it, and if not we do not desynchronise.
+body_shorter_or_longer_than_said(_) ->
+    S = server(fun(_) -> [read_body, {send, ok("x")}] end),
+    [?assertEqual({error, {bad_body, maybe_sent}}, put_(S, {length, 5, pieces(P)}))
+     || P <- [[<<"abc">>], [<<"abc">>, <<"def">>], [<<>>]]],
+    wait_until(fun() -> ringtail_test_server:open(S) =:= 0 end),
+    ?assertEqual([], bodies(S)),
+    ?assertMatch({ok, 200, [], <<"x">>}, put_(S, {length, 5, pieces([<<"abcde">>, <<>>])})),
+    %% What is beyond does not go out, and the connection is not used again.
+    _ = put_(S, {length, 5, pieces([<<"abcde">>, <<"GET / HTTP/1.1\r\n\r\n">>])}),
+    ?assertMatch({ok, 200, [], <<"x">>}, put_(S, <<"abc">>)),
+    ?assertEqual({2, 5}, {length(lists:usort(bodies(S))), accepted(S)}).
+
+client_that_goes_away_in_its_body(_) ->
+    S = server(fun(_) -> [read_body, {send, ok("x")}] end),
+    Gone = fun(Raise) -> fun() -> {<<"abc">>, Raise} end end,
+    ?assertExit(normal, put_(S, {length, 10, Gone(fun() -> exit(normal) end)})),
+    ?assertError({badmatch, {error, closed}}, put_(S, {chunked, Gone(fun() -> error({badmatch, {error, closed}}) end)})),
+    wait_until(fun() -> ringtail_test_server:open(S) =:= 0 end),
+    ?assertEqual([], bodies(S)),
+    ?assertEqual([0, 0], stats([idle, in_use])).
+
+%% ---- The pool ----
+
+parallel_forwards_are_bounded_and_leak_nothing(Config) ->
+    Body = crypto:strong_rand_bytes(?MIB),
+    Most = ets:new(most, [public]),
+    ets:insert(Most, {most, 0}),
+    S = server(fun(_) -> [read_body, {send, ok(Body)}] end),
+    Memory = erlang:memory(total),
+    Callers = [spawn_monitor(fun() ->
+                                     {ok, 200, [], {stream, _, Next}} = put_(S, {length, ?MIB, endless(?MIB)}),
+                                     Got = hashed(Next, fun() -> sample_open(S, Most) end),
+                                     exit({got, Got})
+                             end) || _ <- lists:seq(1, 100)],
+    Expected = {?MIB, crypto:hash(sha, Body)},
+    [receive {'DOWN', Ref, process, Pid, Why} -> ?assertEqual({got, Expected}, Why) end || {Pid, Ref} <- Callers],
+    ?assertEqual(100, requests(S)),
+    [{most, Peak}] = ets:lookup(Most, most),
+    ?assert(Peak =< 64),
+    ?assertEqual([0, 0], stats([in_use, waiting])),
+    wait_until(fun() -> hd(stats([idle])) =< 16 end),
+    %% 64 connections at most with a few pieces each; holding the bodies would be 200 MiB.
+    erlang:garbage_collect(),
+    ct:comment("at most ~w connections, ~w KiB more than before", [Peak, (erlang:memory(total) - Memory) div 1024]),
+    stop_pool(proplists:get_value(sup, Config)),
+    wait_until(fun() -> sockets_to(S) =:= 0 end).
+
+sample_open(S, Most) ->
+    Open = ringtail_test_server:open(S),
+    [{most, Seen}] = ets:lookup(Most, most),
+    Open > Seen andalso ets:insert(Most, {most, Open}),
+    ok.
+
+full_pool_is_busy_after_the_wait(_) ->
+    limits([{max_connections, 2}]),
+    S = server(fun(_) -> [{sleep, 300}, {send, ok("x")}] end),
+    Holders = [spawn_monitor(fun() -> {ok, 200, [], <<"x">>} = get_(S) end) || _ <- [1, 2]],
+    wait_until(fun() -> stats([in_use]) =:= [2] end),
+    Unread = fun() -> exit(body_was_read) end,
+    ?assertEqual({error, {not_opened, busy}}, forward(S, {"PUT", "/", [], {length, 1, Unread}}, [{wait, 50}])),
+    ?assertMatch({ok, 200, [], <<"x">>}, forward(S, {"GET", "/", [], none}, [{wait, 5000}])),
+    [receive {'DOWN', Ref, _, _, Why} -> ?assertEqual(normal, Why) end || {_, Ref} <- Holders],
+    ?assertEqual(2, accepted(S)),
+    ?assertEqual([0, 0, 2], stats([in_use, waiting, idle])).
+
+waiting_is_bounded(_) ->
+    limits([{max_connections, 1}, {max_waiting, 1}]),
+    S = server(fun(_) -> [hang] end),
+    Holders = [spawn(fun() -> get_(S) end) || _ <- [1, 2]],
+    wait_until(fun() -> stats([in_use, waiting]) =:= [1, 1] end),
+    ?assertEqual({error, {not_opened, busy}}, get_(S)),
+    [exit(H, kill) || H <- Holders],
+    wait_until(fun() -> stats([in_use, waiting, idle]) =:= [0, 0, 0] end).
+
+killed_callers_free_their_slots(_) ->
+    limits([{max_connections, 1}]),
+    S = server(fun(#{n := N}) when N rem 2 =:= 0 -> [{send, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nabc"}, hang];
+                  (_) -> [{send, ok("x")}] end),
+    [begin
+         Self = self(),
+         Pid = spawn(fun() -> {ok, 200, [], {stream, _, _}} = get_(S), Self ! holding, timer:sleep(infinity) end),
+         receive holding -> ok end,
+         exit(Pid, kill),
+         ?assertMatch({ok, 200, [], <<"x">>}, get_(S)),
+         ringtail_forward_pool:close_node(undefined),
+         ?assertEqual([0, 0], stats([in_use, idle]))
+     end || _ <- lists:seq(1, 20)],
+    wait_until(fun() -> ringtail_test_server:open(S) =< 20 end).
+
+killed_waiters_leave_the_queue(_) ->
+    limits([{max_connections, 1}]),
+    S = server(fun(#{n := 0}) -> [{sleep, 300}, {send, ok("0")}]; (_) -> [{send, ok("1")}] end),
+    spawn(fun() -> get_(S) end),
+    wait_until(fun() -> stats([in_use]) =:= [1] end),
+    Waiters = [spawn(fun() -> get_(S) end) || _ <- lists:seq(1, 5)],
+    wait_until(fun() -> stats([waiting]) =:= [5] end),
+    [exit(W, kill) || W <- Waiters],
+    ?assertMatch({ok, 200, [], <<"1">>}, get_(S)),
+    ?assertEqual([0, 0, 1], stats([in_use, waiting, idle])),
+    ?assertEqual(2, requests(S)).
+
+idle_connections_expire(_) ->
+    limits([{idle_timeout, 100}]),
+    S = server(fun(_) -> [{send, ok("x")}] end),
+    {ok, 200, [], _} = get_(S),
+    ?assertEqual([1], stats([idle])),
+    wait_until(fun() -> stats([idle]) =:= [0] end),
+    wait_until(fun() -> ringtail_test_server:open(S) =:= 0 end),
+    ?assertEqual([{targets, []}], [T || {targets, _} = T <- ringtail_forward_pool:stats()]).
+
+idle_connections_are_bounded(_) ->
+    limits([{max_idle, 2}]),
+    S = server(fun(_) -> [{sleep, 100}, {send, ok("x")}] end),
+    Refs = [element(2, spawn_monitor(fun() -> get_(S) end)) || _ <- lists:seq(1, 10)],
+    [receive {'DOWN', Ref, _, _, _} -> ok end || Ref <- Refs],
+    ?assertEqual([2, 0], stats([idle, in_use])),
+    wait_until(fun() -> ringtail_test_server:open(S) =:= 2 end).
+
+%% Idle ones at once; a request under way may end, and its connection with it.
+node_down_closes_its_connections(_) ->
+    limits([{max_connections, 2}]),
+    S = server(fun(#{path := <<"/slow">>}) -> [{sleep, 300}, {send, ok("slow")}]; (_) -> [{send, ok("x")}] end),
+    {ok, 200, [], _} = forward(S, {"GET", "/", [], none}, [{node, 'b@h'}]),
+    {ok, 200, [], _} = forward(S, {"GET", "/", [], none}, [{node, 'c@h'}]),
+    Self = self(),
+    Slow = fun() -> Self ! {slow, forward(S, {"GET", "/slow", [], none}, [{node, 'b@h'}])} end,
+    spawn(Slow), spawn(Slow),
+    wait_until(fun() -> stats([in_use]) =:= [2] end),
+    spawn(fun() -> Self ! {waited, forward(S, {"GET", "/", [], none}, [{node, 'b@h'}])} end),
+    wait_until(fun() -> stats([waiting]) =:= [1] end),
+    ringtail_forward_pool:close_node('b@h'),
+    receive {waited, W} -> ?assertEqual({error, {not_opened, node_down}}, W) end,
+    [receive {slow, R} -> ?assertMatch({ok, 200, [], <<"slow">>}, R) end || _ <- [1, 2]],
+    %% What is left is the other node's.
+    wait_until(fun() -> stats([idle, in_use]) =:= [1, 0] end),
+    wait_until(fun() -> ringtail_test_server:open(S) =:= 1 end),
+    {ok, 200, [], _} = forward(S, {"GET", "/", [], none}, [{node, 'b@h'}]).
+
+discarded_answer_frees_its_connection(_) ->
+    S = server(fun(_) -> [{send, ok(binary:copy(<<"x">>, 100000))}] end),
+    {ok, 200, [], {stream, _, _}} = get_(S),
+    ?assertEqual([1], stats([in_use])),
+    ringtail_forward:discard(),
+    ?assertEqual([0, 0], stats([in_use, idle])),
+    wait_until(fun() -> ringtail_test_server:open(S) =:= 0 end).
+
+stopping_closes_everything(Config) ->
+    limits([{max_connections, 2}]),
+    S = server(fun(#{n := 0}) -> [{send, ok("x")}]; (_) -> [hang] end),
+    {ok, 200, [], _} = get_(S),
+    Self = self(),
+    [spawn(fun() -> Self ! {ended, get_(S)} end) || _ <- [1, 2]],
+    wait_until(fun() -> stats([in_use]) =:= [2] end),
+    wait_until(fun() -> requests(S) =:= 3 end),
+    spawn(fun() -> Self ! {ended, get_(S)} end),
+    wait_until(fun() -> stats([waiting]) =:= [1] end),
+    stop_pool(proplists:get_value(sup, Config)),
+    %% The waiting one, the one on a kept connection (which would have gone on with a new one), the one on its own.
+    ?assertEqual([{error, {closed, sent}}, {error, {not_opened, stopping}}, {error, {not_opened, stopping}}],
+                 lists:sort([receive {ended, R} -> R end || _ <- [1, 2, 3]])),
+    wait_until(fun() -> sockets_to(S) =:= 0 end).
+
+without_a_pool(Config) ->
+    stop_pool(proplists:get_value(sup, Config)),
+    S = server(fun(_) -> [{send, ok("x")}] end),
+    ?assertEqual({error, {not_opened, not_running}}, get_(S)),
+    ?assertEqual([], ringtail_forward_pool:stats()).
+
+%% mochiweb answers 400 to the client's next request if it finds a message it does not know.
+nothing_stays_in_the_mailbox(_) ->
+    limits([{max_connections, 1}]),
+    Scripts = [fun(_) -> [read_body, {send, ok("x")}, close] end,
+               fun(_) -> [{read, 10}, {send, refusal()}, close] end,
+               fun(_) -> [{read, 10}, {send, refusal()}, reset] end,
+               fun(_) -> [{send, ["HTTP/1.1 100 Continue\r\n\r\n", ok("x"), "more"]}, hang] end,
+               fun(_) -> [hang] end,
+               fun(_) -> [reset] end],
+    [begin
+         S = server(Script),
+         Request = {"PUT", "/", [], Body},
+         _ = (catch forward(S, Request, [{timeout, 200}, {wait, 10}])),
+         timer:sleep(20),
+         ?assertEqual({messages, []}, process_info(self(), messages))
+     end || Script <- Scripts,
+            Body <- [{length, ?MIB, endless(?MIB)}, {chunked, endless(?MIB)}, {length, 20, pieces([<<"0123456789">>, <<"0123456789">>])},
+                     {length, 20, fun() -> {<<"0123456789">>, fun() -> timer:sleep(20), exit(gone) end} end}]],
+    ?assertEqual([0], stats([in_use])).
+
+%% ---- https ----
+
+https_encrypted_only(Config) ->
+    S = https(Config, "node", fun(#{n := N}) -> [read_body, {send, ok(integer_to_list(N))}] end),
+    ?assertMatch({ok, 200, [], <<"0">>}, sput(S, <<"v">>, [])),
+    ?assertMatch({ok, 200, [], <<"1">>}, sput(S, {length, 3, pieces([<<"a">>, <<"bc">>])}, [])),
+    ?assertEqual(1, accepted(S)),
+    ?assertEqual([body(<<"v">>), body(<<"abc">>)], bodies(S)),
+    ?assertEqual({messages, []}, process_info(self(), messages)).
+
+%% By Riak's own setting; the certificate's name is of a node, not of 127.0.0.1.
+https_verified(Config) ->
+    application:set_env(riak_core, ssl, [{cacertfile, file(Config, "ca.pem")}]),
+    ?assertEqual(verified, ringtail_forward_conn:verification(ringtail_forward_conn:ssl_options())),
+    S = https(Config, "node", fun(_) -> [{send, ok("x")}] end),
+    ?assertMatch({ok, 200, [], <<"x">>}, sget(S, [])).
+
+https_wrong_ca_is_not_opened(Config) ->
+    S = https(Config, "node", fun(_) -> [{send, ok("x")}] end),
+    application:set_env(riak_core, ssl, [{cacertfile, file(Config, "other.pem")}]),
+    ?assertMatch({error, {not_opened, {tls_alert, _}}}, sget(S, [])),
+    application:set_env(ringtail, forward_ssl, [{verify, verify_none}]),
+    ?assertMatch({ok, 200, [], <<"x">>}, sget(S, [])),
+    ?assertEqual(1, requests(S)).
+
+https_large_both_ways(Config) ->
+    Piece = crypto:strong_rand_bytes(?MIB),
+    S = https(Config, "node", fun(_) -> [read_body, {send, "HTTP/1.1 200 OK\r\nContent-Length: 20971520\r\n\r\n"}, {send_many, 20, Piece}] end),
+    {Size, Hash, Peak} = measured(fun(Watch) ->
+                                          {ok, 200, [], {stream, _, Next}} = sput(S, {length, 20 * ?MIB, endless(20 * ?MIB)}, []),
+                                          hashed(Next, Watch)
+                                  end),
+    ?assertEqual({20 * ?MIB, repeated_hash(20, Piece)}, {Size, Hash}),
+    ?assertEqual([{20 * ?MIB, repeated_hash(320, piece())}], bodies(S)),
+    ?assert(Peak < 8 * ?MIB),
+    ?assertEqual([1, 0], stats([idle, in_use])).
+
+https_stale_connection(Config) ->
+    S = https(Config, "node", fun(_) -> [read_body, {send, ok("x")}, close] end),
+    [begin
+         ?assertMatch({ok, 200, [], <<"x">>}, sput(S, <<"v">>, [])),
+         wait_until(fun() -> stats([idle]) =:= [0] end)
+     end || _ <- lists:seq(1, 5)],
+    ?assertEqual(5, requests(S)).
+
+https_target_that_does_not_read_times_out(Config) ->
+    S = https(Config, "node", fun(_) -> [hang] end),
+    ?assertMatch({error, {_, maybe_sent}}, sput(S, {length, 50 * ?MIB, endless(50 * ?MIB)}, [{timeout, 500}])),
+    ?assertEqual([0, 0], stats([idle, in_use])).
+
+https_early_answer(Config) ->
+    S = https(Config, "node", fun(_) -> [{read, 1000}, {send, refusal()}, {read, 300000}, close] end),
+    Slow = watched(endless(10 * ?MIB), fun() -> timer:sleep(10) end),
+    ?assertMatch({ok, 413, [], <<"big">>}, sput(S, {length, 10 * ?MIB, Slow}, [])).
+
+%% ---- Helpers ----
+
+server(Script) -> started(ringtail_test_server:start(Script)).
+
+%% To be stopped at the end of the case, which runs in the same process.
+started(S) ->
+    put(servers, [S | case get(servers) of undefined -> []; Others -> Others end]),
+    S.
+
+https(Config, Name, Script) ->
+    started(ringtail_test_server:start(Script, [{certfile, file(Config, Name ++ ".pem")}, {keyfile, file(Config, Name ++ ".key")}])).
+
+file(Config, Name) -> filename:join(proplists:get_value(dir, Config), Name).
+
+certificate(Dir, Name, By) ->
+    Key = "openssl req -newkey rsa:2048 -nodes -subj /CN=riak@" ++ Name ++ " -keyout " ++ Name ++ ".key -out " ++ Name ++ ".csr",
+    Sign = case By of
+               "" -> "openssl req -x509 -days 2 -key " ++ Name ++ ".key -in " ++ Name ++ ".csr -out " ++ Name ++ ".pem";
+               _ -> "openssl x509 -req -days 2 -set_serial 1 -in " ++ Name ++ ".csr -out " ++ Name ++ ".pem" ++ By
+           end,
+    Out = os:cmd("cd '" ++ Dir ++ "' && (" ++ Key ++ " && " ++ Sign ++ ") 2>&1"),
+    filelib:file_size(filename:join(Dir, Name ++ ".pem")) > 0 orelse ct:fail("openssl: ~s", [Out]).
+
+forward(S, Request, Opts) -> forward(http, S, Request, Opts).
+forward(Scheme, S, Request, Opts) ->
+    ringtail_forward:forward({Scheme, "127.0.0.1", ringtail_test_server:port(S)}, Request, Opts).
+
+get_(S) -> forward(S, {"GET", "/x", [], none}, []).
+put_(S, Body) -> forward(S, {"PUT", "/x", [], Body}, []).
+sget(S, Opts) -> forward(https, S, {"GET", "/x", [], none}, Opts).
+sput(S, Body, Opts) -> forward(https, S, {"PUT", "/x", [], Body}, Opts).
+
+read({stream, Length, Next}) -> {stream, Length, iolist_to_binary(drain(Next))};
+read(Body) -> Body.
+
+drain(Next) ->
+    case Next() of
+        {Data, done} -> [Data];
+        {Data, Next1} -> [Data | drain(Next1)]
+    end.
+
+hashed(Next, Watch) -> hashed(Next, Watch, 0, crypto:hash_init(sha)).
+hashed(Next, Watch, Size0, Hash0) ->
+    {Data, Next1} = Next(),
+    Watch(),
+    Size = Size0 + iolist_size(Data),
+    Hash = crypto:hash_update(Hash0, Data),
+    case Next1 of
+        done -> {Size, crypto:hash_final(Hash)};
+        _ -> hashed(Next1, Watch, Size, Hash)
+    end.
+
+body(Bytes) -> {byte_size(Bytes), crypto:hash(sha, Bytes)}.
+
+repeated_hash(Times, Piece) ->
+    crypto:hash_final(lists:foldl(fun(_, H) -> crypto:hash_update(H, Piece) end, crypto:hash_init(sha), lists:seq(1, Times))).
+
+%% Bodies as wrq:stream_req_body/2 gives them.
+pieces(List) -> pieces(List, fun() -> ok end).
+pieces([Last], Before) -> fun() -> Before(), {Last, done} end;
+pieces([Piece | More], Before) -> fun() -> Before(), {Piece, pieces(More, Before)} end.
+
+endless(Size) when Size =< 65536 -> fun() -> {binary:part(binary:copy(piece()), 0, Size), done} end;
+endless(Size) -> fun() -> {binary:copy(piece()), endless(Size - 65536)} end.
+
+piece() ->
+    case persistent_term:get(?MODULE, undefined) of
+        undefined -> P = crypto:strong_rand_bytes(65536), persistent_term:put(?MODULE, P), P;
+        P -> P
+    end.
+
+watched(Read, Watch) ->
+    fun() -> Watch(), case Read() of {D, done} -> {D, done}; {D, Next} -> {D, watched(Next, Watch)} end end.
+
+%% Runs in a process of its own, of which the most memory, heap and binaries, at any call of Watch is returned too.
+measured(Fun) ->
+    Self = self(),
+    {_, Ref} = spawn_monitor(
+                 fun() ->
+                         put(peak, 0),
+                         Watch = fun() ->
+                                         [{memory, Heap}, {binary, Binaries}] = process_info(self(), [memory, binary]),
+                                         Bytes = lists:sum([Size || {_, Size, _} <- lists:ukeysort(1, Binaries)]),
+                                         put(peak, max(get(peak), Heap + Bytes))
+                                 end,
+                         Result = Fun(Watch),
+                         Self ! {self(), Result},
+                         exit({peak, get(peak)})
+                 end),
+    receive {'DOWN', Ref, process, Pid, {peak, Peak}} ->
+            ?assert(Peak > 0),
+            receive {Pid, {A, B}} -> {A, B, Peak}; {Pid, Result} -> {Result, Peak} end;
+            {'DOWN', Ref, process, _, Why} -> ct:fail(Why)
+    end.
+
+stats(Names) ->
+    Stats = ringtail_forward_pool:stats(),
+    [proplists:get_value(Name, Stats, 0) || Name <- Names].
+
+limits(Limits) -> application:set_env(ringtail, forward, Limits).
+
+sockets() -> [P || P <- erlang:ports(), erlang:port_info(P, name) =:= {name, "tcp_inet"}].
+
+sockets_to(S) ->
+    Port = ringtail_test_server:port(S),
+    length([P || P <- sockets(), {ok, {_, To}} <- [inet:peername(P)], To =:= Port]).
+
+wait_until(Condition) -> wait_until(Condition, 500).
+wait_until(Condition, 0) -> ?assert(Condition());
+wait_until(Condition, N) ->
+    Condition() orelse begin timer:sleep(10), wait_until(Condition, N - 1) end.
