@@ -21,7 +21,7 @@
 %%   body, whereas an exit ends the client's connection, by which the client
 %%   sees that the body is short.</li>
 %% <li>If the answer came before all of the client's body was read, the rest is
-%%   read and dropped up to 1 MiB; if there is more, mochiweb is told to close
+%%   read and dropped up to 64 MiB; if there is more, mochiweb is told to close
 %%   the client's connection after the answer.</li>
 %% </ul>
 -module(ringtail_forward).
@@ -31,7 +31,9 @@
 -export_type([target/0, request/0, body/0, next/0, result/0]).
 
 -define(PIECE, 65536).
--define(DRAIN, 1048576).
+%% Room for any object one would store: a connection closed with bytes unread is
+%% reset, and the reset can overtake the answer.
+-define(DRAIN, 67108864).
 
 -type target() :: {http | https, string(), inet:port_number()}.
 -type request() :: {Method :: string() | atom(), RawPath :: string(),
@@ -242,7 +244,7 @@ unwatched(Hop) ->
 
 %% @doc Reads and drops the rest of a client's body, so that the client reads
 %% its answer and the connection can carry another request. What is longer than
-%% 1 MiB is not waited for: the connection is then closed after the answer.
+%% 64 MiB is not waited for: the connection is then closed after the answer.
 -spec drain(read() | done) -> ok.
 drain(Read) -> drain(Read, ?DRAIN).
 

@@ -5,6 +5,12 @@
 
 -export([body/1, response/3]).
 
+%% Webmachine is there on a node, and not where this is built.
+-ignore_xref([{wrq, create, 4}, {wrq, resp_body, 1}, {wrq, set_resp_body, 2},
+              {wrq, get_resp_header, 2}, {wrq, set_resp_header, 3},
+              {wrq, merge_resp_headers, 2}, {wrq, set_resp_range, 2},
+              {mochiweb_headers, empty, 0}]).
+
 %% @doc The body as `wrq:set_resp_body/2' takes it, Content-Length kept.
 %%
 %% `known_length_stream' has been in webmachine since 1.10 (Riak 2.0); an older

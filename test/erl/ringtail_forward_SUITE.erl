@@ -25,7 +25,7 @@ all() ->
      client_that_goes_away_in_its_body, parallel_forwards_are_bounded_and_leak_nothing,
      full_pool_is_busy_after_the_wait, waiting_is_bounded, killed_callers_free_their_slots, killed_waiters_leave_the_queue,
      idle_connections_expire, idle_connections_are_bounded, node_down_closes_its_connections, discarded_answer_frees_its_connection,
-     stopping_closes_everything, without_a_pool, nothing_stays_in_the_mailbox,
+     answers_through_webmachine, stopping_closes_everything, without_a_pool, nothing_stays_in_the_mailbox,
      https_encrypted_only, https_verified, https_wrong_ca_is_not_opened, https_large_both_ways, https_stale_connection,
      https_target_that_does_not_read_times_out, https_early_answer].
 
@@ -234,10 +234,11 @@ target_dies_in_a_chunked_answer(_) ->
 
 target_dies_in_the_upload(_) ->
     S = server(fun(_) -> [{read, 100000}, reset] end),
-    {error, {closed, maybe_sent}} = put_(S, {length, 20 * ?MIB, endless(20 * ?MIB)}),
+    Unread = fun Read(N) -> fun() -> put(unread, N), {piece(), case N of 0 -> done; _ -> Read(N - 1) end} end end,
+    {error, {closed, maybe_sent}} = put_(S, {length, 320 * 65536, Unread(319)}),
     ?assertEqual(1, requests(S)),
-    %% The rest of the client's body is still on its connection.
-    ?assertEqual(true, get(mochiweb_request_force_close)),
+    %% Nothing of the client's body is left on its connection, which goes on.
+    ?assertEqual({0, undefined}, {get(unread), get(mochiweb_request_force_close)}),
     ?assertEqual([0, 0], stats([idle, in_use])).
 
 %% ---- Time ----
@@ -343,6 +344,9 @@ refusal() -> "HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\nConnection: close\r
 early_answer_with_close(_) ->
     S = server(fun(_) -> [{read, 1000}, {send, refusal()}, {sleep, 300}, close] end),
     ?assertMatch({ok, 413, [], <<"big">>}, put_(S, {length, 50 * ?MIB, endless(50 * ?MIB)})),
+    ?assertEqual(undefined, get(mochiweb_request_force_close)),
+    %% A body without end in sight is not waited for, and its connection not used again.
+    ?assertMatch({ok, 413, [], <<"big">>}, put_(S, {chunked, endless(1000 * ?MIB)})),
     ?assertEqual(true, get(mochiweb_request_force_close)),
     ?assertEqual([0, 0], stats([idle, in_use])).
 
@@ -509,6 +513,46 @@ discarded_answer_frees_its_connection(_) ->
     ringtail_forward:discard(),
     ?assertEqual([0, 0], stats([in_use, idle])),
     wait_until(fun() -> ringtail_test_server:open(S) =:= 0 end).
+
+%% ---- Through webmachine ----
+
+%% By the functions of webmachine that the hop uses, with and without what came in 1.10.
+answers_through_webmachine(_) ->
+    Next = fun() -> {<<"abc">>, done} end,
+    Present = [{"X-Ringtail-Node", "me"}, {"Content-Type", "text/html"}],
+    Answer = [{"x-ringtail-node", "other"}, {"Content-Type", "text/plain"}, {"Link", "a"}, {"link", "b"}, {"X-Ringtail-New", "n"}],
+    Expected = [{"X-Ringtail-Node", "me"}, {"Content-Type", "text/plain"}, {"Link", "a, b"}, {"X-Ringtail-New", "n"}],
+    with_wrq(new, fun() ->
+        ?assertEqual({lists:sort(Expected), {known_length_stream, 3, {<<>>, Next}}, ignore_request},
+                     ringtail_forward_wm:response({Present, <<>>, follow_request}, Answer, {stream, 3, Next})),
+        ?assertEqual({stream, {<<>>, Next}}, ringtail_forward_wm:body({stream, chunked, Next})),
+        ?assertEqual(<<"abc">>, ringtail_forward_wm:body(<<"abc">>)),
+        %% An empty body must count as one, or webmachine writes its own page.
+        ?assertMatch({known_length_stream, 0, {<<>>, _}}, ringtail_forward_wm:body(<<>>))
+    end),
+    with_wrq(old, fun() ->
+        ?assertEqual({lists:sort(Expected), {stream, {<<>>, Next}}, follow_request},
+                     ringtail_forward_wm:response({Present, <<>>, follow_request}, Answer, {stream, 3, Next})),
+        ?assertEqual(<<>>, ringtail_forward_wm:body(<<>>))
+    end).
+
+with_wrq(Age, Fun) ->
+    Range = case Age of new -> "-export([set_resp_range/2]). set_resp_range(R, {H, B, _}) -> {H, B, R}. "; old -> "" end,
+    Known = case Age of new -> "resp_body({_, {known_length_stream, _, _} = B, _}) -> B; "; old -> "" end,
+    Source = "-module(wrq). -export([create/4, resp_body/1, set_resp_body/2, get_resp_header/2, set_resp_header/3, merge_resp_headers/2]). "
+        ++ Range ++ "create(_, _, _, _) -> {[], <<>>, follow_request}. " ++ Known ++
+        "resp_body({_, {stream, _} = B, _}) -> B; resp_body({_, B, _}) -> iolist_to_binary(B). "
+        "set_resp_body(B, {H, _, R}) -> {H, B, R}. "
+        "l(N) -> string:to_lower(N). "
+        "get_resp_header(N, {H, _, _}) -> case [V || {K, V} <- H, l(K) =:= l(N)] of [] -> undefined; [V | _] -> V end. "
+        "set_resp_header(N, V, {H, B, R}) -> {lists:sort([{N, V} | [X || {K, _} = X <- H, l(K) =/= l(N)]]), B, R}. "
+        "merge_resp_headers([{N, V}], {H, B, R}) -> {[case l(K) =:= l(N) of true -> {K, O ++ \", \" ++ V}; false -> X end || {K, O} = X <- H], B, R}. ",
+    {ok, Tokens, _} = erl_scan:string(Source),
+    {Forms, []} = lists:foldl(fun({dot, _} = T, {Fs, Ts}) -> {ok, F} = erl_parse:parse_form(lists:reverse([T | Ts])), {[F | Fs], []};
+                                 (T, {Fs, Ts}) -> {Fs, [T | Ts]} end, {[], []}, Tokens),
+    {ok, wrq, Beam} = compile:forms(lists:reverse(Forms)),
+    {module, wrq} = code:load_binary(wrq, "wrq", Beam),
+    try Fun() after code:purge(wrq), code:delete(wrq), code:purge(wrq) end.
 
 stopping_closes_everything(Config) ->
     limits([{max_connections, 2}]),
