@@ -150,7 +150,12 @@ too_much_unread_closes_and_answer_arrives({_, Port, _}) ->
         ?assert(closed(S)),
         T = connect(Port),
         {403, _, _, _} = request(T, "PUT", "/refuse", [], {chunked, [binary:copy(<<"x">>, 2000), "y"]}),
-        ?assert(closed(T))
+        ?assert(closed(T)),
+        %% A client that reads only when it has sent everything.
+        U = connect(Port),
+        send(U, "PUT /refuse HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n"),
+        [begin timer:sleep(50), send(U, binary:copy(<<"x">>, 20000)) end || _ <- lists:seq(1, 10)],
+        ?assertMatch({403, _, _, _}, recv(U, "PUT"))
     after
         application:set_env(webmachine, max_flush_bytes, 67108864)
     end.

@@ -19,7 +19,7 @@ flow_test_() ->
              fun unsupported_type/1, fun post/1, fun post_create/1,
              fun delete/1, fun moved/1, fun multiple_choices/1,
              fun content_md5/1, fun finish_request/1, fun halt_keeps_body/1,
-             fun callback_order/1]}}.
+             fun callback_order/1, fun answers_as_recorded/1]}}.
 
 start() ->
     {ok, Apps} = application:ensure_all_started(webmachine),
@@ -291,3 +291,46 @@ callback_order(C) ->
     Seen = [{Name, fun(RD, S) -> {maps:get(Name, Replies), RD, [Name | S]} end} || Name <- Order],
     Show = {to_html, fun(RD, S) -> {io_lib:format("~w", [lists:reverse(S)]), RD, S} end},
     ?assertEqual(iolist_to_binary(io_lib:format("~w", [Order])), body(ask(C, [Show | Seen]))).
+
+%% What a real node said where webmachine alone decides on page and headers.
+answers_as_recorded(C) ->
+    Gzip = {encodings_provided, [{"identity", fun(X) -> X end}, {"gzip", fun zlib:gzip/1}]},
+    Methods = {allowed_methods, ['HEAD', 'GET', 'POST', 'PUT', 'DELETE']},
+    Backend = {error, {indexes_not_supported, riak_kv_bitcask_backend}},
+    [as_recorded(C, Name, Resource)
+     || {Name, Resource} <-
+            [{"get_accept_unacceptable", text("x")}, {"options", [Methods]}, {"trace_method", [Methods]},
+             {"put_if_match_stale", [Methods, Gzip, {generate_etag, "current"}]},
+             {"put_if_none_match_star", [Methods, Gzip]},
+             {"index_key_range", [Gzip, {to_html, Backend}]},
+             {"ping", text("OK")},
+             {"get_if_none_match", [Gzip, {generate_etag, "2vv7UiqgxwFKjzoSF7G3wA"} | text("x")]},
+             {"delete", [Methods, Gzip, {delete_resource, true}]},
+             {"get_missing", [{malformed_request, not_found()}]}]].
+
+not_found() ->
+    fun(RD, S) ->
+            {{halt, 404}, wrq:set_resp_header("Content-Type", "text/plain",
+                                              wrq:set_resp_body("not found\n", RD)), S}
+    end.
+
+as_recorded(C, Name, Resource) ->
+    {ok, Json} = file:read_file(filename:join([os:getenv("STANDIN_VECTORS"), "http", Name ++ ".json"])),
+    {struct, Fields} = mochijson2:decode(Json),
+    {struct, Request} = proplists:get_value(<<"request">>, Fields),
+    {struct, Response} = proplists:get_value(<<"response">>, Fields),
+    Sent = case proplists:get_value(<<"headers">>, Request) of
+               {struct, List} -> [{binary_to_list(K), binary_to_list(V)} || {K, V} <- List];
+               [] -> []
+           end,
+    Body = case proplists:get_value(<<"body">>, Request) of
+               <<>> -> none;
+               Given -> Given
+           end,
+    {Code, Phrase, Headers, Page} =
+        ask(C, binary_to_list(proplists:get_value(<<"method">>, Request)), Sent, Body, Resource),
+    Recorded = [{string:lowercase(K), V} || [K, V] <- proplists:get_value(<<"headers">>, Response),
+                                            K =/= <<"Date">>, K =/= <<"Server">>],
+    ?assertEqual({Name, proplists:get_value(<<"status">>, Response), proplists:get_value(<<"reason">>, Response),
+                  Recorded, proplists:get_value(<<"body">>, Response)},
+                 {Name, Code, Phrase, [H || {K, _} = H <- Headers, K =/= <<"date">>, K =/= <<"server">>], Page}).
