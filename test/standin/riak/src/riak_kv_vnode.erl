@@ -45,6 +45,7 @@ replay(Table, clear) -> ets:delete_all_objects(Table).
 %% --- handoff, from the claimant or the master of this node ---
 
 handle_call(size, _From, State) -> {reply, ets:info(State#state.table, size), State};
+handle_call(wipe, _From, State) -> {reply, ok, clear(State)};
 handle_call({handoff, Target}, _From, State) ->
     case copy(Target, State) of
         ok -> {reply, ok, State#state{forward = Target}};
@@ -59,13 +60,15 @@ handle_call({return, Owner}, _From, State = #state{table = Table}) ->
         0 -> {reply, ok, State#state{forward = Owner}};
         _ ->
             case copy(Owner, State) of
-                ok ->
-                    ets:delete_all_objects(Table),
-                    standin_log:write(State#state.log, clear),
-                    {reply, ok, compact(State#state{forward = Owner})};
+                ok -> {reply, ok, clear(State#state{forward = Owner})};
                 Error -> {reply, Error, State}
             end
     end.
+
+clear(State = #state{table = Table, log = Log}) ->
+    ets:delete_all_objects(Table),
+    standin_log:write(Log, clear),
+    compact(State).
 
 copy(Target, #state{index = Index, table = Table}) ->
     try

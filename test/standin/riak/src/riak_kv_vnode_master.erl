@@ -3,7 +3,8 @@
 -module(riak_kv_vnode_master).
 -behaviour(gen_server).
 
--export([start_link/0, route/2, forward/3, handoff/3, move/2, cancel/1, settle/0, vnodes/0]).
+-export([start_link/0, route/2, forward/3, handoff/3, move/2, cancel/1, settle/0, vnodes/0,
+         wipe/0]).
 -export([init/1, handle_call/3, handle_info/2, handle_cast/2]).
 
 -define(SETTLE_MS, 250).
@@ -38,6 +39,9 @@ settle() -> [return(Index, Pid) || {Index, Pid} <- ets:tab2list(?MODULE)], ok.
 
 %% [{Index, NumberOfObjects}]
 vnodes() -> [{Index, gen_server:call(Pid, size, infinity)} || {Index, Pid} <- ets:tab2list(?MODULE)].
+
+%% Forgets all objects of this node.
+wipe() -> [ok = gen_server:call(Pid, wipe, infinity) || {_, Pid} <- ets:tab2list(?MODULE)], ok.
 
 init([]) ->
     process_flag(trap_exit, true),

@@ -27,11 +27,11 @@
 
 -export([start_cluster/1, stop_cluster/1, nodes/1, up_nodes/1, urls/1, url/2, url/3, tls/1, dir/2,
          os_pid/2, cookie/1]).
--export([rpc/5, kill/2, stop/2, restart/2, restart/3]).
+-export([ensure_distributed/0, rpc/5, kill/2, stop/2, restart/2, restart/3]).
 -export([add_node/2, join/2, join/3, leave/2, leave/3, replace/3, replace/4, remove/2, down/2]).
 -export([ring/2, set_ring/3, heal/2, await_ring/2, settle/1, ring_storm/3, stop_storm/2,
          transfer/4]).
--export([slow_node/3, traffic/1, reset_traffic/1, security/2, create_type/3]).
+-export([wipe/1, slow_node/3, traffic/1, reset_traffic/1, security/2, create_type/3]).
 
 -type cluster() :: pid().
 
@@ -276,6 +276,11 @@ transfer(C, Index, New, Options) ->
     rpc(C, claimant(C, []), standin_membership, transfer, [Index, New, Options]).
 
 %% --- faults, counters, users, types ---
+
+%% Forgets all objects, tombstones too.
+wipe(C) ->
+    [ok = rpc(C, N, riak_kv_vnode_master, wipe, []) || N <- up_nodes(C)],
+    ok.
 
 %% Delay of gets and puts that this node coordinates: Ms, or #{get => Ms, put => Ms}; 0: none.
 slow_node(C, Node, Ms) when is_integer(Ms) -> slow_node(C, Node, #{all => Ms});
