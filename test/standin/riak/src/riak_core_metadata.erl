@@ -42,8 +42,9 @@ init([]) ->
         _ -> ok
     end,
     ok = net_kernel:monitor_nodes(true),
-    [tell(Node, ets:tab2list(?MODULE)) || Node <- nodes()],
-    {ok, none}.
+    Self = self(),
+    ok = riak_core_ring_events:add_sup_callback(fun(_Ring) -> Self ! ring_update end),
+    {ok, []}.
 
 handle_call({put, Key, Value}, _From, State) ->
     Last = case ets:lookup(?MODULE, Key) of
@@ -61,10 +62,14 @@ handle_cast({rows, From, Rows}, State) ->
     merge(From, Rows),
     {noreply, State}.
 
-handle_info({nodeup, Node}, State) ->
-    tell(Node, ets:tab2list(?MODULE)),
-    {noreply, State};
+%% A node has everything told when it is both a member and in touch, whichever
+%% comes last. The state: those who have been told.
+handle_info({nodeup, Node}, Told) -> {noreply, tell_all(lists:delete(Node, Told))};
+handle_info({nodedown, Node}, Told) -> {noreply, lists:delete(Node, Told)};
+handle_info(ring_update, Told) -> {noreply, tell_all(Told)};
 handle_info(_, State) -> {noreply, State}.
+
+tell_all(Told) -> Told ++ [Node || Node <- nodes() -- Told, tell(Node, ets:tab2list(?MODULE))].
 
 merge(From, Rows) ->
     Newer = [Row || {Key, Stamp, _} = Row <- Rows, is_newer(Key, Stamp)],
@@ -102,7 +107,9 @@ tell(Node, Rows) ->
 save() ->
     case file() of
         undefined -> ok;
-        File -> ok = file:write_file(File, term_to_binary(ets:tab2list(?MODULE)))
+        File ->
+            ok = filelib:ensure_dir(File),
+            ok = file:write_file(File, term_to_binary(ets:tab2list(?MODULE)))
     end.
 
 file() ->

@@ -69,7 +69,6 @@ port_option(_, _) -> #{}.
 form(_C, [_]) -> ok;
 form(C, [First | _] = Names) ->
     ok = rpc(C, First, standin_membership, form, [Names]),
-    true = await_ring(C, fun(R) -> length(riak_core_ring:all_members(R)) =:= length(Names) end),
     settle(C).
 
 names(N) when is_integer(N) ->
@@ -244,8 +243,12 @@ settle(C) ->
         length(lists:usort([Content(R) || R <- Rings])) =:= 1 andalso
             lists:all(fun(N) -> rpc(C, N, riak_core_node_watcher, nodes, [riak_kv]) =:= Want end, Want)
     end,
-    true = await(Settled),
-    ok.
+    case await(Settled) of
+        true -> ok;
+        false ->
+            Views = [{N, Content(ring(C, N)), rpc(C, N, riak_core_node_watcher, nodes, [riak_kv])} || N <- up_nodes(C)],
+            error({standin, {not_settled, Views}})
+    end.
 
 await(Condition) -> await(Condition, erlang:monotonic_time(millisecond) + 10000).
 

@@ -37,7 +37,8 @@ init(riak_core) ->
 init(riak_kv) -> {ok, {strategy(), [worker(riak_kv_vnode_master)]}};
 init(riak_api) -> {ok, {strategy(), [worker(standin_traffic)]}}.
 
-%% Tests kill processes on purpose.
-strategy() -> #{strategy => rest_for_one, intensity => 100, period => 1}.
+%% Tests kill processes on purpose. One that falls must not take the services
+%% that the node watcher knows of with it.
+strategy() -> #{strategy => one_for_one, intensity => 100, period => 1}.
 
 worker(Module) -> #{id => Module, start => {Module, start_link, []}, shutdown => 5000}.
