@@ -24,12 +24,16 @@ service_down(Id, _Health) -> service_down(Id).
 node_up() -> gen_server:call(?MODULE, {node, true}, infinity).
 node_down() -> gen_server:call(?MODULE, {node, false}, infinity).
 
-services() -> lists:usort(ets:select(?MODULE, [{{{'$1', '_'}}, [], ['$1']}])).
+services() -> lists:usort(select({'$1', '_'})).
 
-services(Node) -> lists:sort(ets:select(?MODULE, [{{{'$1', Node}}, [], ['$1']}])).
+services(Node) -> lists:sort(select({'$1', Node})).
 
-nodes(Service) ->
-    try lists:sort(ets:select(?MODULE, [{{{Service, '$1'}}, [], ['$1']}]))
+nodes(Service) -> lists:sort(select({Service, '$1'})).
+
+%% Nothing while this node boots. (Riak's is there before anyone can ask; here a
+%% node can be held before it has a ring.)
+select(Key) ->
+    try ets:select(?MODULE, [{{Key}, [], ['$1']}])
     catch error:badarg -> []
     end.
 

@@ -20,6 +20,7 @@ boot(File) ->
          [application:set_env(App, K, V) || {K, V} <- Values]
      end || {App, Values} <- Env],
     application:set_env(webmachine, connection_hook, {standin_traffic, connection}),
+    application:set_env(webmachine, request_hook, {standin_traffic, request}),
     [{ok, _} = application:ensure_all_started(App) || App <- [inets, ssl, webmachine, riak_core, riak_api]],
     io:format("standin: listening ~0p~n", [ports()]),
     timer:sleep(Delay),

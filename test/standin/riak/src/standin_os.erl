@@ -18,7 +18,8 @@ start(#{name := Name, cookie := Cookie, dir := Dir, path := Path, config := Conf
             "-kernel", "logger_level", "warning",
             "+sbwt", "none", "+sbwtdcpu", "none", "+sbwtdio", "none", "+K", "true"]
         ++ maps:get(args, Spec, [])
-        ++ ["-pa" | Path] ++ ["-run", "standin_node", "main", File],
+        ++ ["-pa" | lists:reverse(Path)] ++ ["-run", "standin_node", "main", File],
+    %% Of several directories of one -pa the last comes first.
     Erl = filename:join([code:root_dir(), "bin", "erl"]),
     open_port({spawn_executable, Erl},
               [{args, Args}, {cd, Dir}, {line, 1000}, exit_status, stderr_to_stdout, hide,

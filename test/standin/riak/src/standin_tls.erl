@@ -9,9 +9,11 @@ files(Dir) ->
     Names = #'Extension'{extnID = ?'id-ce-subjectAltName', critical = false,
                          extnValue = [{iPAddress, <<127, 0, 0, 1>>}, {dNSName, "localhost"}]},
     Key = {key, {namedCurve, secp256r1}},
+    %% The default, SHA-1, is refused by clients of today.
+    Digest = {digest, sha256},
     #{server_config := Server} = public_key:pkix_test_data(
-        #{server_chain => #{root => [Key], intermediates => [], peer => [Key, {extensions, [Names]}]},
-          client_chain => #{root => [Key], intermediates => [], peer => [Key]}}),
+        #{server_chain => #{root => [Key, Digest], intermediates => [], peer => [Key, Digest, {extensions, [Names]}]},
+          client_chain => #{root => [Key, Digest], intermediates => [], peer => [Key, Digest]}}),
     %% The server trusts the client's root and so on; the one that signed its
     %% own certificate is what clients need.
     Cert = proplists:get_value(cert, Server),

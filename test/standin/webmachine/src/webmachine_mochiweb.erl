@@ -5,7 +5,8 @@
 %% `port/1' tells. Where the application environment has
 %% `{connection_hook, {Module, Fun}}', `Module:Fun(Socket)' is called for each
 %% new connection before its first request; the socket is a port or
-%% `{ssl, SslSocket}', owned by the calling process.
+%% `{ssl, SslSocket}', owned by the calling process. `{request_hook, {Module,
+%% Fun}}' is called likewise after each request, while the socket is still open.
 -module(webmachine_mochiweb).
 
 -export([start/1, stop/0, stop/1, port/1]).
@@ -49,11 +50,14 @@ stop(Listener) -> mochiweb_socket_server:stop(Listener).
 port(Listener) -> mochiweb_socket_server:get(Listener, port).
 
 connection(Socket, Options, Body) ->
-    _ = case application:get_env(webmachine, connection_hook) of
-            {ok, {Module, Fun}} -> Module:Fun(Socket);
-            _ -> ok
-        end,
+    hook(connection_hook, Socket),
     mochiweb_http:loop(Socket, Options, Body).
+
+hook(Name, Socket) ->
+    case application:get_env(webmachine, Name) of
+        {ok, {Module, Fun}} -> Module:Fun(Socket);
+        _ -> ok
+    end.
 
 %% One request.
 loop(MochiReq, Group) ->
@@ -65,7 +69,8 @@ loop(MochiReq, Group) ->
     catch
         Class:Reason:Stack ->
             failed({Class, Reason, Stack}, Req)
-    end.
+    end,
+    hook(request_hook, Req#wm_reqstate.socket).
 
 handle(#wm_reqstate{reqdata = RD} = Req, Group) ->
     case webmachine_dispatcher:dispatch(host(RD), wrq:path(RD),
