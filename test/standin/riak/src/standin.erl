@@ -82,7 +82,10 @@ full(Name) -> list_to_atom(Name ++ "@127.0.0.1").
 %% The controller is a hidden node: the cluster's nodes do not see it.
 ensure_distributed() ->
     case is_alive() of
-        true -> ok;
+        true ->
+            %% Nodes of short and of long names cannot talk.
+            net_kernel:longnames() orelse error({standin, {not_a_long_name, node()}}),
+            ok;
         false ->
             %% Starts the port mapper if there is none yet.
             Epmd = filename:join([code:root_dir(), "erts-" ++ erlang:system_info(version), "bin", "epmd"]),
