@@ -194,8 +194,12 @@ nodes_end_with_their_controller() ->
     Pids = [rpc_script(State, hd(string:split(L, " ")), "os:getpid()") || L <- Lines],
     Numbers = [string:trim(P, both, "\"\n") || P <- Pids],
     ?assert(lists:all(fun alive/1, Numbers)),
+    Cwd = rpc_script(State, hd(string:split(hd(Lines), " ")), "element(2, file:get_cwd())"),
     os:cmd("kill -9 " ++ integer_to_list(Pid)),
-    ok = gone(Numbers, 5000).
+    ok = gone(Numbers, 5000),
+    %% Files are what a killed controller does leave.
+    ok = file:del_dir_r(filename:dirname(string:trim(Cwd, both, "\"\n"))),
+    ok = file:delete(State).
 
 gone(Pids, Left) ->
     case lists:any(fun alive/1, Pids) of
@@ -220,8 +224,12 @@ script() ->
     ?assertEqual("1\n", rpc_script(State, Name, "proplists:get_value(n_val, riak_core_bucket_type:get(<<\"t\">>)).")),
     ?assertMatch("standin: error: " ++ _, rpc_script(State, Name, "error(oops)")),
     {os_pid, Pid} = erlang:port_info(Port, os_pid),
+    [Dir] = string:split(string:trim(rpc_script(State, Name, "filename:dirname(element(2, file:get_cwd()))"), both, "\"\n"), "\n"),
+    ?assert(filelib:is_dir(Dir)),
     os:cmd("kill -TERM " ++ integer_to_list(Pid)),
     ok = gone([integer_to_list(Pid)], 10000),
+    ?assertNot(filelib:is_dir(Dir)),
+    ?assertNot(filelib:is_file(State)),
     ok = eventually_no_node(Name, 5000).
 
 eventually_no_node(Name, Left) ->

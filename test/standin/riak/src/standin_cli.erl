@@ -1,7 +1,9 @@
 %% Test support: the commands of the script test/standin/standin.
 -module(standin_cli).
+-behaviour(gen_event).
 
 -export([main/0]).
+-export([init/1, handle_event/2, handle_call/2]).
 
 main() ->
     try run(init:get_plain_arguments())
@@ -13,6 +15,7 @@ main() ->
 run(["start" | Args]) ->
     {Options, State} = options(Args, #{}, default_state()),
     spawn(fun end_with_stdin/0),
+    ok = gen_event:swap_handler(erl_signal_server, {erl_signal_handler, []}, {?MODULE, []}),
     {ok, C} = standin:start_cluster(Options),
     Nodes = standin:urls(C),
     ok = write_state(State, #{cookie => standin:cookie(C), nodes => [N || {N, _} <- Nodes]}),
@@ -117,19 +120,31 @@ print({failed, Class, Reason}) ->
     io:format(standard_error, "standin: ~p: ~p~n", [Class, Reason]),
     halt(1).
 
-%% Closed input ends the cluster; so does TERM, through the port that each node
-%% has to this emulator.
+%% Closed input ends the cluster, and so does TERM. However this emulator ends,
+%% the nodes do; this way their files go too.
 end_with_stdin() ->
     Port = open_port({fd, 0, 1}, [in, eof, binary]),
     wait(Port).
 
 wait(Port) ->
     receive
-        {Port, eof} ->
-            case persistent_term:get(?MODULE, none) of
-                {C, State} -> standin:stop_cluster(C), file:delete(State);
-                none -> ok
-            end,
-            halt(0);
+        {Port, eof} -> finish();
         {Port, _} -> wait(Port)
     end.
+
+finish() ->
+    case persistent_term:get(?MODULE, none) of
+        {C, State} -> standin:stop_cluster(C), file:delete(State);
+        none -> ok
+    end,
+    halt(0).
+
+%% In place of the emulator's own handler of signals.
+init(_) -> {ok, none}.
+
+handle_event(sigterm, State) ->
+    spawn(fun finish/0),
+    {ok, State};
+handle_event(_, State) -> {ok, State}.
+
+handle_call(_, State) -> {ok, ok, State}.
