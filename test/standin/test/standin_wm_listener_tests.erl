@@ -92,7 +92,7 @@ connection_hook() ->
     end.
 
 https() ->
-    Key = [{digest, sha256}, {key, {rsa, 2048, 65537}}],
+    Key = [{digest, sha256}, {key, {namedCurve, secp256r1}}],
     Chain = #{root => Key, intermediates => [], peer => Key},
     #{server_config := Config} =
         public_key:pkix_test_data(#{server_chain => Chain, client_chain => Chain}),
