@@ -202,17 +202,20 @@ impl Ring {
     }
 
     /// Where the preflist of a hash starts: the position of its first primary.
+    #[inline]
     pub fn position(&self, hash: &KeyHash) -> Position {
         self.size.position_of(hash)
     }
 
     /// Whether the ring has as many partitions as `n` asks for.
+    #[inline]
     pub fn check_n(&self, n: NVal) -> Result<(), NValError> {
         let size = self.size();
         if n.get() > size { Err(NValError::LargerThanRing { n: n.get(), size }) } else { Ok(()) }
     }
 
     /// The `n` primaries of a hash and their owners, up or not, in preflist order. A node may occur twice in a small ring.
+    #[inline]
     pub fn primaries(&self, hash: &KeyHash, n: NVal) -> Result<Primaries<'_>, NValError> {
         self.check_n(n)?;
         Ok(Primaries::new(self, self.position(hash), n.get()))

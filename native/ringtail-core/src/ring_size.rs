@@ -65,6 +65,7 @@ impl RingSize {
 
     /// Where the preflist of a hash starts: `((hash div increment) + 1) rem size`, the partition *after* the one the hash
     /// falls into (`chash:next_index/2`).
+    #[inline]
     pub fn position_of(self, hash: &KeyHash) -> Position {
         let next = u64::from(self.quotient(hash)) + 1;
         let size = u64::from(self.get());
@@ -77,6 +78,7 @@ impl RingSize {
     /// `top * size / 2^64` falls short of `hash / increment` by less than `(size + 1) / 2^64`: by what the low 96 bits of
     /// the hash add, and by what rounding the increment down adds (below `size^2 / 2^160`). So the integer part is right
     /// unless the fraction is that close to one, which happens once in 2^32 hashes or less; then the product decides.
+    #[inline]
     fn quotient(self, hash: &KeyHash) -> u32 {
         let size = u64::from(self.get());
         let product = u128::from(hash.top()) * u128::from(size);
