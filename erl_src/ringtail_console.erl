@@ -1,0 +1,90 @@
+%% @doc The console calls that need the running application; `ringtail' is their face. They return data, or a line of
+%% text where a person wants to read one.
+-module(ringtail_console).
+
+-export([start/0, stop/0, status/0, preflist/2, primaries/2, owners/0, where/2, topology/0, compile/1]).
+
+%% @doc Starts the application. Harmless when it runs already, and in a node that is still booting: it then waits for
+%% Riak KV in the background.
+-spec start() -> ok | {error, term()}.
+start() ->
+    case application:ensure_all_started(ringtail) of
+        {ok, _} -> ok;
+        {error, Reason} -> {error, explained(Reason)}
+    end.
+
+explained({ringtail, {"no such file or directory", "ringtail.app"}}) ->
+    {no_application_file, <<"put ringtail.app where the beams are, on the code path (see code:get_path())">>};
+explained(Reason) ->
+    Reason.
+
+%% @doc Stops it and leaves the node as it was.
+-spec stop() -> ok | {error, term()}.
+stop() ->
+    case application:stop(ringtail) of
+        ok -> ok;
+        {error, {not_started, ringtail}} -> ok;
+        {error, _} = Error -> Error
+    end.
+
+-spec status() -> [{atom(), term()}].
+status() ->
+    ringtail_status:data().
+
+-spec preflist(ringtail_place:bucket(), binary()) -> [{{non_neg_integer(), node()}, primary | fallback}] | {error, term()}.
+preflist(Bucket, Key) ->
+    value(ringtail_place:preflist(plain(Bucket), Key)).
+
+-spec primaries(ringtail_place:bucket(), binary()) -> [{non_neg_integer(), node()}] | {error, term()}.
+primaries(Bucket, Key) ->
+    value(ringtail_place:primaries(plain(Bucket), Key)).
+
+-spec owners() -> [{non_neg_integer(), node()}] | {error, term()}.
+owners() ->
+    case ringtail_ring:ring() of
+        {ok, Ring, _} -> value(ringtail_engine:owners(Ring));
+        {error, _} = Error -> Error
+    end.
+
+%% @doc A line to read: where the key lives and who of them is up.
+-spec where(ringtail_place:bucket(), binary()) -> string() | {error, term()}.
+where(Bucket, Key) ->
+    case {ringtail_place:primaries(plain(Bucket), Key), ringtail_ring:ring()} of
+        {{ok, Primaries}, {ok, _, Size}} -> ringtail_render:where(Bucket, Key, Primaries, Size, ringtail_ring:up());
+        {{error, _} = Error, _} -> Error;
+        {_, {error, _} = Error} -> Error
+    end.
+
+-spec topology() -> [{atom(), term()}] | {error, term()}.
+topology() ->
+    case ringtail_ring:identity() of
+        {ok, Token, Cluster, Self} ->
+            [{token, Token}, {cluster, Cluster}, {node, Self}, {members, ringtail_ring:members()},
+             {up, ringtail_ring:up()}];
+        {error, _} = Error ->
+            Error
+    end.
+
+%% @doc Compiles our sources in this directory for the OTP release of this node, into the same directory, and loads them.
+%% For a node whose release the archive's beams were not built for.
+-spec compile(file:name()) -> {ok, [module()]} | {error, [{file:name(), term()}]}.
+compile(Directory) ->
+    Files = filelib:wildcard(filename:join(Directory, "ringtail*.erl")),
+    Compiled = [{File, compile:file(File, [{outdir, Directory}, return_errors, debug_info])} || File <- Files],
+    case [{File, Why} || {File, Why} <- Compiled, element(1, Why) =/= ok] of
+        [] when Files =:= [] ->
+            {error, [{Directory, "no ringtail*.erl here: unpack the archive in this directory"}]};
+        [] ->
+            Modules = [Module || {_, {ok, Module}} <- Compiled],
+            _ = [begin code:purge(Module), code:load_abs(filename:join(Directory, atom_to_list(Module))) end
+                 || Module <- Modules],
+            {ok, Modules};
+        Failed ->
+            {error, Failed}
+    end.
+
+plain({<<"default">>, Bucket}) -> Bucket;
+plain(Bucket) -> Bucket.
+
+value({ok, Value}) -> Value;
+value({error, _} = Error) -> Error.

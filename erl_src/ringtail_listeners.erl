@@ -1,0 +1,143 @@
+%% @doc Publishes this node's endpoints in the ring, and knows those of nodes that did not publish any.
+%%
+%% Publishing is a ring transaction, which gossips: it is done only when the ring says something else, at most every
+%% few seconds, and never by a process that others wait for. Readers use the table and the ring's snapshot, without
+%% a message to this process.
+-module(ringtail_listeners).
+
+-behaviour(gen_server).
+
+-export([start_link/0, of_node/2, ring_changed/0, down/1]).
+-export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
+
+-define(TABLE, ?MODULE).
+%% How often the configuration is compared with the ring, in ms. A listener is changed by hand, so seldom.
+-define(COMPARE_MS, 10000).
+-define(PUBLISH_PAUSE_MS, 2000).
+-define(ASK_MS, 2000).
+
+-record(state, {publisher = none :: none | pid(), resting = false :: boolean(), again = false :: boolean()}).
+
+start_link() ->
+    gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
+
+%% @doc Where to reach a node by this scheme: from the ring, else asked of the node itself once and kept until it goes
+%% down. The asking is done by the caller, so that one slow node holds up nobody else.
+-spec of_node(node(), ringtail_endpoints:scheme()) ->
+          {ok, {Host :: string(), inet:port_number()}} | {error, no_endpoint | unreachable}.
+of_node(Node, Scheme) ->
+    case endpoints(Node) of
+        {ok, Endpoints} ->
+            case ringtail_endpoints:pick(Scheme, Endpoints) of
+                {ok, Address} -> {ok, Address};
+                none -> {error, no_endpoint}
+            end;
+        {error, _} = Error ->
+            Error
+    end.
+
+endpoints(Node) ->
+    case ringtail_ring:endpoints(Node) of
+        [_ | _] = Published -> {ok, Published};
+        [] -> asked(Node)
+    end.
+
+asked(Node) ->
+    try ets:lookup(?TABLE, Node) of
+        [{Node, Endpoints}] -> {ok, Endpoints};
+        [] -> ask(Node)
+    catch
+        error:badarg -> {error, unreachable}    % being stopped
+    end.
+
+%% The plain configuration is asked for, not one of our functions, so that a node without Ringtail can answer too.
+ask(Node) ->
+    try [{Scheme, setting(Node, Scheme)} || Scheme <- [http, https, pb]] of
+        Configured ->
+            Endpoints = ringtail_endpoints:from_config(Node, Configured),
+            _ = (catch ets:insert(?TABLE, {Node, Endpoints})),
+            {ok, Endpoints}
+    catch
+        throw:unreachable -> {error, unreachable}
+    end.
+
+setting(Node, Scheme) ->
+    case rpc:call(Node, application, get_env, [riak_api, Scheme], ?ASK_MS) of
+        {ok, Listed} when is_list(Listed) -> Listed;
+        {badrpc, _} -> throw(unreachable);
+        _ -> []
+    end.
+
+%% @doc There is a new snapshot.
+-spec ring_changed() -> ok.
+ring_changed() ->
+    gen_server:cast(?MODULE, compare).
+
+%% @doc These nodes went down: they may come back elsewhere.
+-spec down([node()]) -> ok.
+down(Nodes) ->
+    _ = [catch ets:delete(?TABLE, Node) || Node <- Nodes],
+    ok.
+
+%% ---- gen_server ----
+
+init([]) ->
+    process_flag(trap_exit, true),
+    ?TABLE = ets:new(?TABLE, [named_table, public, {read_concurrency, true}]),
+    self() ! tick,
+    {ok, #state{}}.
+
+handle_call(_, _, State) ->
+    {reply, {error, unknown_call}, State}.
+
+handle_cast(compare, State) ->
+    {noreply, compare(State)};
+handle_cast(_, State) ->
+    {noreply, State}.
+
+handle_info(tick, State) ->
+    _ = erlang:send_after(?COMPARE_MS, self(), tick),
+    {noreply, compare(State)};
+handle_info(rested, #state{again = Again} = State) ->
+    Rested = State#state{resting = false, again = false},
+    {noreply, case Again of
+                  true -> compare(Rested);
+                  false -> Rested
+              end};
+handle_info({'EXIT', Publisher, _}, #state{publisher = Publisher} = State) ->
+    _ = erlang:send_after(?PUBLISH_PAUSE_MS, self(), rested),
+    {noreply, State#state{publisher = none}};
+handle_info(_, State) ->
+    {noreply, State}.
+
+%% A transaction that was begun is the ring manager's: nothing to undo here.
+terminate(_, _) ->
+    ok.
+
+code_change(_, State, _) ->
+    {ok, State}.
+
+%% ---- Inside ----
+
+compare(#state{resting = true} = State) ->
+    State#state{again = true};
+compare(State) ->
+    case differs() of
+        {true, Meta} ->
+            Publisher = spawn_link(fun() -> riak_core_ring_manager:ring_trans(fun ringtail_endpoints:publish/2, Meta) end),
+            State#state{publisher = Publisher, resting = true};
+        false ->
+            State
+    end.
+
+differs() ->
+    Published = ringtail_ring:endpoints(node()),
+    case ringtail_config:publish() andalso ringtail_ring:is_member(node()) of
+        true ->
+            case ringtail_endpoints:local() of
+                Published -> false;
+                Local -> {true, ringtail_endpoints:to_meta(Local)}
+            end;
+        false ->
+            false
+    end.

@@ -1,0 +1,64 @@
+%% @doc Where a key lives according to the present snapshot: its bucket's n_val and keyfun from riak_core, its primaries
+%% from the engine. Used by the resources and by the console alike.
+-module(ringtail_place).
+
+-export([primaries/2, primaries/4, preflist/2, placement/1]).
+-export_type([bucket/0, failure/0]).
+
+-type bucket() :: binary() | {Type :: binary(), Name :: binary()}.
+-type keyfun() :: std | bucketonly | {custom, module(), atom()}.
+-type failure() :: {error, {Code :: atom(), Detail :: binary()}}.
+
+%% @doc The owners of a key, up or not, in preflist order. `{error, {no_type, _}}' where the bucket type does not exist.
+-spec primaries(bucket(), Key :: binary()) -> {ok, [{non_neg_integer(), node()}]} | failure().
+primaries(Bucket, Key) ->
+    case placement(Bucket) of
+        {ok, N, Keyfun} -> primaries(Bucket, Key, N, Keyfun);
+        {error, _} = Error -> Error
+    end.
+
+-spec primaries(bucket(), Key :: binary(), N :: pos_integer(), keyfun()) ->
+          {ok, [{non_neg_integer(), node()}]} | failure().
+primaries(Bucket, Key, N, Keyfun) ->
+    case ringtail_ring:ring() of
+        {ok, Ring, Size} -> primaries(Ring, Bucket, Key, min(N, Size), Keyfun, Size);
+        {error, _} = Error -> Error
+    end.
+
+primaries(Ring, Bucket, Key, N, {custom, _, _}, _) ->
+    ringtail_engine:primaries_of_hash(Ring, riak_core_util:chash_key({Bucket, Key}), N);
+primaries(Ring, {Type, Name}, Key, N, Keyfun, _) ->
+    ringtail_engine:primaries(Ring, Type, Name, Key, Keyfun, N);
+primaries(Ring, Name, Key, N, Keyfun, _) ->
+    ringtail_engine:primaries(Ring, <<"default">>, Name, Key, Keyfun, N).
+
+%% @doc The preflist with fallbacks for the nodes that are down, as riak_core_apl:get_apl_ann/4 gives it.
+-spec preflist(bucket(), Key :: binary()) -> {ok, [{{non_neg_integer(), node()}, primary | fallback}]} | failure().
+preflist(Bucket, Key) ->
+    case {placement(Bucket), ringtail_ring:ring()} of
+        {{ok, N, Keyfun}, {ok, Ring, Size}} -> preflist(Ring, Bucket, Key, min(N, Size), Keyfun, ringtail_ring:up());
+        {{error, _} = Error, _} -> Error;
+        {_, {error, _} = Error} -> Error
+    end.
+
+preflist(Ring, Bucket, Key, N, {custom, _, _}, Up) ->
+    ringtail_engine:preflist_of_hash(Ring, riak_core_util:chash_key({Bucket, Key}), N, Up);
+preflist(Ring, {Type, Name}, Key, N, Keyfun, Up) ->
+    ringtail_engine:preflist(Ring, Type, Name, Key, Keyfun, N, Up);
+preflist(Ring, Name, Key, N, Keyfun, Up) ->
+    ringtail_engine:preflist(Ring, <<"default">>, Name, Key, Keyfun, N, Up).
+
+%% @doc How a bucket's keys are placed. A keyfun of the operator's own is called through riak_core, never guessed.
+-spec placement(bucket()) -> {ok, N :: pos_integer(), keyfun()} | failure().
+placement(Bucket) ->
+    case riak_core_bucket:get_bucket(Bucket) of
+        {error, no_type} ->
+            {error, {no_type, <<"there is no such bucket type: create and activate it with riak-admin bucket-type">>}};
+        Properties ->
+            {n_val, N} = lists:keyfind(n_val, 1, Properties),
+            {ok, N, keyfun(lists:keyfind(chash_keyfun, 1, Properties))}
+    end.
+
+keyfun({chash_keyfun, {riak_core_util, chash_std_keyfun}}) -> std;
+keyfun({chash_keyfun, {riak_core_util, chash_bucketonly_keyfun}}) -> bucketonly;
+keyfun({chash_keyfun, {Module, Function}}) -> {custom, Module, Function}.

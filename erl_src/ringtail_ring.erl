@@ -1,0 +1,331 @@
+%% @doc Follows Riak's ring and its view of who is up, and keeps what they say in a table that any process reads without
+%% a message. When to build is decided in `ringtail_rebuild', what to build in `ringtail_snapshot'.
+%%
+%% Riak's event processes run a callback that sends one small message and nothing more; the build runs in a process of
+%% its own. The handlers are supervised ones: riak_core drops them when this process ends, and this process is told
+%% when one of them is dropped. Their callbacks are external funs on purpose: a local fun would tie riak_core's event
+%% process to this version of the code, and purging the code would kill it.
+-module(ringtail_ring).
+
+-behaviour(gen_server).
+
+%% Reading, from any process
+-export([ring/0, identity/0, headers/0, members/0, is_member/1, endpoints/1, preflist/0, info/0, up/0, history/0, state/0]).
+%% Following
+-export([start_link/0, refresh/1, ring_event/1, up_event/1]).
+-export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
+-export_type([missing/0]).
+
+-type missing() :: {error, {Code :: atom(), Detail :: binary()}}.
+
+-define(TABLE, ringtail_snapshot).
+%% Between tries to hear events, while Riak starts or an event process is being restarted. In ms.
+-define(REGISTER_MS, 250).
+%% Events can be lost while a handler is down: compare with what Riak says now and then.
+-define(COMPARE_MS, 5000).
+
+-record(state, {rebuild = ringtail_rebuild:new() :: ringtail_rebuild:state(),
+                builder = none :: none | {pid(), erlang:timestamp()},
+                built_id = none :: term(),              % riak_core's ring id of the snapshot
+                history = ringtail_topology:history() :: ringtail_topology:history(),
+                waiting = [] :: [term()],               % refresh/1 callers that want a build begun after their call
+                served = [] :: [term()]}).              % those whose build runs
+
+%% ---- Reading ----
+
+%% @doc The ring in the engine's form, and its number of partitions.
+-spec ring() -> {ok, ringtail_engine:ring(), Size :: pos_integer()} | missing().
+ring() ->
+    case find(ring) of
+        {ring, Ring, Size} -> {ok, Ring, Size};
+        none -> missing()
+    end.
+
+-spec identity() -> {ok, ringtail_topology:token(), ClusterUuid :: binary(), NodeUuid :: binary()} | missing().
+identity() ->
+    case find(identity) of
+        {identity, Token, Cluster, Node} -> {ok, Token, Cluster, Node};
+        none -> missing()
+    end.
+
+%% @doc The headers that every answer bears; none before there is a ring.
+-spec headers() -> [{string(), string()}].
+headers() -> value(headers, []).
+
+-spec members() -> [ringtail_topology:member()].
+members() -> value(members, []).
+
+-spec is_member(node()) -> boolean().
+is_member(Node) -> find({endpoints, Node}) =/= none.
+
+%% @doc The endpoints that a node published in the ring.
+-spec endpoints(node()) -> [ringtail_endpoints:endpoint()].
+endpoints(Node) -> value({endpoints, Node}, []).
+
+%% @doc The cluster preflist as it is sent.
+-spec preflist() -> {ok, Etag :: string(), Json :: binary(), Gzipped :: binary()} | missing().
+preflist() ->
+    case find(preflist) of
+        {preflist, Etag, Json, Gzipped} -> {ok, Etag, Json, Gzipped};
+        none -> missing()
+    end.
+
+-spec info() -> [{atom(), term()}].
+info() -> value(info, []).
+
+%% @doc The nodes whose riak_kv is up, as this node sees it.
+-spec up() -> [node()].
+up() -> value(up, []).
+
+-spec history() -> ringtail_topology:history().
+history() -> value(history, ringtail_topology:history()).
+
+%% @doc Why there is no snapshot, or why it may be an old one; `ok' otherwise.
+-spec state() -> ok | missing().
+state() ->
+    value(state, {error, {not_running, <<"ringtail is not running on this node: call ringtail:start()">>}}).
+
+missing() ->
+    case state() of
+        ok -> {error, {no_ring, <<"this node has no ring yet; try again in a moment">>}};
+        {error, _} = Error -> Error
+    end.
+
+value(Key, Default) ->
+    case find(Key) of
+        {Key, Value} -> Value;
+        none -> Default
+    end.
+
+find(Key) ->
+    try ets:lookup(?TABLE, Key) of
+        [Object] -> Object;
+        [] -> none
+    catch
+        error:badarg -> none    % not running
+    end.
+
+%% ---- Following ----
+
+start_link() ->
+    gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
+
+%% @doc Returns once the snapshot is that of Riak's present ring; `timeout' when that takes too long.
+-spec refresh(timeout()) -> ok | timeout.
+refresh(Timeout) ->
+    try
+        gen_server:call(?MODULE, refresh, Timeout)
+    catch
+        exit:_ -> timeout
+    end.
+
+%% @doc Runs in riak_core's event process.
+-spec ring_event(term()) -> ok.
+ring_event(_Ring) -> tell(ring_changed).
+
+%% @doc Runs in riak_core's event process.
+-spec up_event(term()) -> ok.
+up_event(_Services) -> tell(up_changed).
+
+tell(Message) ->
+    case whereis(?MODULE) of
+        undefined -> ok;
+        Pid -> Pid ! Message, ok
+    end.
+
+%% ---- gen_server ----
+
+init([]) ->
+    process_flag(trap_exit, true),
+    ?TABLE = ets:new(?TABLE, [named_table, protected, {read_concurrency, true}]),
+    ets:insert(?TABLE, [{state, ok}, {up, []}]),
+    self() ! {register, ring},
+    self() ! {register, up},
+    _ = erlang:send_after(?COMPARE_MS, self(), compare),
+    {ok, #state{}}.
+
+handle_call(refresh, From, #state{built_id = Id} = State) ->
+    case ring_id() of
+        Id when State#state.builder =:= none -> {reply, ok, State};
+        _ -> {noreply, changed(State#state{waiting = [From | State#state.waiting]})}
+    end;
+handle_call(_, _, State) ->
+    {reply, {error, unknown_call}, State}.
+
+handle_cast(_, State) ->
+    {noreply, State}.
+
+handle_info(ring_changed, State) ->
+    flush(ring_changed),
+    {noreply, changed(State)};
+handle_info(up_changed, State) ->
+    flush(up_changed),
+    {noreply, see_up(State)};
+handle_info(timer, #state{rebuild = Rebuild} = State) ->
+    {noreply, perform(ringtail_rebuild:timer(Rebuild), State)};
+handle_info({built, Builder, Id, Result}, #state{builder = {Builder, Began}} = State) ->
+    {noreply, built(Id, Result, Began, State)};
+handle_info({'EXIT', Builder, Reason}, #state{builder = {Builder, Began}} = State) ->
+    Detail = iolist_to_binary(io_lib:format("building the snapshot failed: ~P", [Reason, 20])),
+    {noreply, built(none, {error, {snapshot_failed, Detail}}, Began, State)};
+handle_info({register, What}, State) ->
+    register_handler(What),
+    {noreply, State};
+handle_info({gen_event_EXIT, {riak_core_ring_events, _}, _}, State) ->
+    {noreply, again(ring, State)};
+handle_info({gen_event_EXIT, {riak_core_node_watcher_events, _}, _}, State) ->
+    {noreply, again(up, State)};
+handle_info(compare, State) ->
+    _ = erlang:send_after(?COMPARE_MS, self(), compare),
+    {noreply, compare(see_up(State))};
+handle_info(_, State) ->
+    {noreply, State}.
+
+terminate(_, _) ->
+    ok.
+
+code_change(_, State, _) ->
+    {ok, State}.
+
+%% ---- Events ----
+
+%% Adding the handler calls it at once, with the present ring; before there is one that fails, and is tried again.
+register_handler(What) ->
+    Added = try
+                case What of
+                    ring -> riak_core_ring_events:add_sup_callback(fun ?MODULE:ring_event/1);
+                    up -> riak_core_node_watcher_events:add_sup_callback(fun ?MODULE:up_event/1)
+                end
+            catch
+                exit:Reason -> {error, Reason};     % Riak is starting, or the event process is being restarted
+                error:undef -> {error, no_riak_core}
+            end,
+    case Added of
+        ok -> ok;
+        _ -> _ = erlang:send_after(?REGISTER_MS, self(), {register, What}), ok
+    end.
+
+again(What, State) ->
+    _ = erlang:send_after(?REGISTER_MS, self(), {register, What}),
+    State.
+
+flush(Message) ->
+    receive
+        Message -> flush(Message)
+    after 0 ->
+        ok
+    end.
+
+see_up(State) ->
+    Before = up(),
+    case lists:sort(up_nodes()) of
+        Before ->
+            State;
+        Up ->
+            ringtail_listeners:down(Before -- Up),
+            ets:insert(?TABLE, {up, Up}),
+            State
+    end.
+
+up_nodes() ->
+    try
+        riak_core_node_watcher:nodes(riak_kv)
+    catch
+        error:_ -> []       % its table is gone: the node watcher is being restarted
+    end.
+
+compare(#state{built_id = Id} = State) ->
+    case ring_id() of
+        Id -> State;
+        _ -> changed(State)
+    end.
+
+ring_id() ->
+    try
+        riak_core_ring_manager:get_ring_id()
+    catch
+        error:_ -> none
+    end.
+
+%% ---- Building ----
+
+changed(#state{rebuild = Rebuild} = State) ->
+    perform(ringtail_rebuild:changed(Rebuild), State).
+
+perform({Rebuild, Effects}, State) ->
+    lists:foldl(fun effect/2, State#state{rebuild = Rebuild}, Effects).
+
+effect({timer, Milliseconds}, State) ->
+    _ = erlang:send_after(Milliseconds, self(), timer),
+    State;
+effect(build, #state{waiting = Waiting, built_id = Built, served = []} = State) ->
+    Server = self(),
+    Builder = spawn_link(fun() -> build(Server, Built) end),
+    State#state{builder = {Builder, os:timestamp()}, waiting = [], served = Waiting}.
+
+%% The id is read before the ring: when the ring changes in between, the id is the older one and the next comparison
+%% sees that it is.
+build(Server, BuiltId) ->
+    Id = ring_id(),
+    Result = case Id =:= BuiltId andalso Id =/= none of
+                 true -> unchanged;
+                 false -> build()
+             end,
+    Server ! {built, self(), Id, Result}.
+
+build() ->
+    case my_ring() of
+        {ok, Ring} -> ringtail_snapshot:build(Ring, node());
+        {error, _} -> {error, {no_ring, <<"this node has no ring yet; try again in a moment">>}}
+    end.
+
+my_ring() ->
+    try
+        riak_core_ring_manager:get_my_ring()
+    catch
+        error:_ -> {error, no_ring}
+    end.
+
+built(Id, Result, Began, #state{rebuild = Rebuild, served = Served} = State) ->
+    _ = [gen_server:reply(From, ok) || From <- Served],
+    Ended = State#state{builder = none, served = []},
+    case Result of
+        unchanged ->
+            perform(ringtail_rebuild:built(Rebuild, took(Began)), Ended);
+        {ok, Objects} ->
+            keep(Objects, Ended),
+            History = remember(Objects, Ended),
+            perform(ringtail_rebuild:built(Rebuild, took(Began)), Ended#state{built_id = Id, history = History});
+        {error, Failure} ->
+            report(Failure),
+            perform(ringtail_rebuild:failed(Rebuild), Ended)
+    end.
+
+%% As one: readers see the old snapshot or the new one. Endpoints of nodes that left go after that.
+keep(Objects, #state{}) ->
+    Present = [Key || {{endpoints, _} = Key, _} <- Objects],
+    Past = [Key || [Key] <- ets:match(?TABLE, {{endpoints, '$1'}, '_'}), not lists:member({endpoints, Key}, Present)],
+    ets:insert(?TABLE, [{state, ok} | Objects]),
+    _ = [ets:delete(?TABLE, {endpoints, Node}) || Node <- Past],
+    ringtail_listeners:ring_changed().
+
+remember(Objects, #state{history = History}) ->
+    {identity, Token, _, _} = lists:keyfind(identity, 1, Objects),
+    {canonical, Canonical} = lists:keyfind(canonical, 1, Objects),
+    Longer = ringtail_topology:remember(Token, Canonical, History),
+    ets:insert(?TABLE, {history, Longer}),
+    Longer.
+
+%% The last good snapshot stays: an old map costs a client one more hop, no map costs it the service. Said once per reason.
+report({_, Detail} = Failure) ->
+    Known = state(),
+    case {error, Failure} of
+        Known ->
+            ok;
+        New ->
+            ets:insert(?TABLE, {state, New}),
+            error_logger:warning_msg("ringtail: no new snapshot of the ring: ~s~n", [Detail])
+    end.
+
+took(Began) ->
+    timer:now_diff(os:timestamp(), Began) div 1000.

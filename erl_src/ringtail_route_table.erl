@@ -1,0 +1,29 @@
+%% @doc The routes, as webmachine's dispatch list wants them. Pure.
+%%
+%% The atoms bucket_type, bucket and key are those that riak_kv_wm_object reads its path by.
+-module(ringtail_route_table).
+
+-export([routes/2, missing/2]).
+-export_type([route/0]).
+
+-type route() :: {Path :: [string() | atom()], Resource :: module(), Args :: [term()]}.
+
+%% @doc All routes under these prefixes (paths such as "/explore"). `ObjectArgs' go to the object resource.
+-spec routes(Prefixes :: [string()], ObjectArgs :: [term()]) -> [route()].
+routes(Prefixes, ObjectArgs) ->
+    lists:append([under(string:tokens(Prefix, "/"), ObjectArgs) || Prefix <- Prefixes])
+        ++ [{["riak", "primary", "clusters", cluster, "types", bucket_type, "buckets", bucket, "keys", key],
+             ringtail_wm_object, ObjectArgs}].
+
+under(Prefix, ObjectArgs) ->
+    Cluster = Prefix ++ ["clusters", cluster],
+    Bucket = Cluster ++ ["bucket_types", bucket_type, "buckets", bucket],
+    [{Cluster ++ ["preflist"], ringtail_wm_preflist, []},
+     {Cluster ++ ["topology"], ringtail_wm_topology, []},
+     {Bucket ++ ["keys", key, "preflist"], ringtail_wm_key_preflist, []},
+     {Bucket ++ ["primary", key], ringtail_wm_object, ObjectArgs}].
+
+%% @doc Those of our routes that the node's list lacks.
+-spec missing([route()], Present :: [term()]) -> [route()].
+missing(Ours, Present) ->
+    [Route || Route <- Ours, not lists:member(Route, Present)].

@@ -1,0 +1,202 @@
+%% @doc Puts the routes into the node's dispatch list once Riak KV is up and the engine agrees with it, sees that they
+%% stay there, and takes exactly them out again.
+%%
+%% The list belongs to webmachine's supervisor and is lost with it; a router that is merely restarted keeps it. Either
+%% way the routes are compared with the list when the router comes back, and now and then.
+-module(ringtail_routes).
+
+-behaviour(gen_server).
+
+-export([start_link/0, state/0, installed/0, remove_all/0]).
+-export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
+-export_type([condition/0]).
+
+-type condition() :: starting
+                   | waiting_for_riak_kv
+                   | {engine_refused, Code :: atom(), Detail :: binary()}
+                   | serving.
+
+%% While waiting for Riak KV, for the engine, or for a router that died; and between looks when all is well. In ms.
+-define(SOON_MS, 250).
+-define(LATER_MS, 5000).
+
+-record(state, {condition = starting :: condition(),
+                checked = false :: boolean(),       % the engine agreed
+                router = none :: none | reference(),
+                routes = [] :: [ringtail_route_table:route()]}).
+
+start_link() ->
+    gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
+
+%% @doc What the application does at present.
+-spec state() -> condition() | not_running.
+state() ->
+    try
+        gen_server:call(?MODULE, state)
+    catch
+        exit:_ -> not_running
+    end.
+
+%% @doc Those of our routes that are in the node's dispatch list.
+-spec installed() -> [term()].
+installed() ->
+    [Route || Route <- in_list(), is_ours(Route)].
+
+%% @doc Takes out every route of ours, whoever put it in.
+-spec remove_all() -> ok.
+remove_all() ->
+    remove(installed()).
+
+%% ---- gen_server ----
+
+init([]) ->
+    process_flag(trap_exit, true),
+    self() ! look,
+    {ok, #state{}}.
+
+handle_call(state, _, #state{condition = Condition} = State) ->
+    {reply, Condition, State};
+handle_call(_, _, State) ->
+    {reply, {error, unknown_call}, State}.
+
+handle_cast(_, State) ->
+    {noreply, State}.
+
+handle_info(look, State) ->
+    Looked = look(State),
+    _ = erlang:send_after(pause(Looked), self(), look),
+    {noreply, Looked};
+handle_info({'DOWN', Monitor, process, _, _}, #state{router = Monitor} = State) ->
+    {noreply, again(State#state{router = none})};
+handle_info(router, State) ->
+    {noreply, again(State)};
+handle_info(_, State) ->
+    {noreply, State}.
+
+terminate(_, #state{routes = Routes}) ->
+    remove(Routes).
+
+code_change(_, State, _) ->
+    {ok, State}.
+
+%% ---- Inside ----
+
+look(#state{condition = Before} = State) ->
+    Now = look_closer(State),
+    case Now#state.condition of
+        Before -> Now;
+        Condition -> say(Condition), Now
+    end.
+
+look_closer(#state{condition = serving} = State) ->
+    install(State);
+look_closer(State) ->
+    case kv_is_up() of
+        false ->
+            State#state{condition = waiting_for_riak_kv};
+        true ->
+            case engine(State) of
+                {ok, Checked} -> install(State#state{checked = Checked});
+                {error, {Code, Detail}} -> State#state{condition = {engine_refused, Code, Detail}}
+            end
+    end.
+
+%% Before there is a ring the engine cannot be compared; the routes answer 503 until then, and the comparison is made up
+%% for at the first look with a ring.
+engine(#state{checked = true}) ->
+    {ok, true};
+engine(#state{}) ->
+    case {ringtail_ring:ring(), my_ring()} of
+        {{ok, Ring, _}, {ok, RingTerm}} ->
+            case ringtail_engine:check(Ring, RingTerm) of
+                ok -> {ok, true};
+                {error, _} = Error -> Error
+            end;
+        {{error, {no_ring, _}}, _} -> {ok, false};
+        {{error, _} = Error, _} -> Error;
+        {_, {error, _}} -> {ok, false}
+    end.
+
+my_ring() ->
+    try
+        riak_core_ring_manager:get_my_ring()
+    catch
+        error:_ -> {error, no_ring}
+    end.
+
+kv_is_up() ->
+    try
+        lists:member(riak_kv, riak_core_node_watcher:services(node()))
+    catch
+        error:_ -> false    % Riak is starting, or is not there at all
+    end.
+
+install(#state{checked = false} = State) ->
+    case engine(State) of
+        {ok, Checked} ->
+            add(State#state{checked = Checked});
+        {error, {Code, Detail}} ->
+            remove(State#state.routes),
+            State#state{condition = {engine_refused, Code, Detail}, routes = []}
+    end;
+install(State) ->
+    add(State).
+
+%% Newest first in the list, so they are added in reverse to stand there in our order.
+add(State) ->
+    case whereis(webmachine_router) of
+        undefined ->
+            State;
+        Router ->
+            Routes = ours(State),
+            _ = [ok = webmachine_router:add_route(Route)
+                 || Route <- lists:reverse(ringtail_route_table:missing(Routes, in_list()))],
+            watch(Router, State#state{condition = serving, routes = Routes})
+    end.
+
+ours(#state{routes = []}) ->
+    ringtail_route_table:routes(ringtail_config:prefixes(), [{query_element, ringtail_wm:query_element()}]);
+ours(#state{routes = Routes}) ->
+    Routes.
+
+watch(Router, #state{router = none} = State) ->
+    State#state{router = erlang:monitor(process, Router)};
+watch(_, State) ->
+    State.
+
+%% The router is being restarted: it is looked for soon, besides the looks that go on anyway.
+again(State) ->
+    case whereis(webmachine_router) of
+        undefined -> _ = erlang:send_after(?SOON_MS, self(), router), State;
+        _ -> look(State)
+    end.
+
+pause(#state{condition = serving, checked = true}) -> ?LATER_MS;
+pause(#state{condition = {engine_refused, _, _}}) -> ?LATER_MS;
+pause(#state{}) -> ?SOON_MS.
+
+remove(Routes) ->
+    _ = [catch webmachine_router:remove_route(Route) || Route <- Routes],
+    ok.
+
+in_list() ->
+    try
+        webmachine_router:get_routes()
+    catch
+        error:_ -> []       % no webmachine, or its table is gone
+    end.
+
+is_ours(Route) when is_tuple(Route), tuple_size(Route) >= 3 ->
+    case element(tuple_size(Route) - 1, Route) of
+        Module when is_atom(Module) -> lists:prefix("ringtail_wm_", atom_to_list(Module));
+        _ -> false
+    end;
+is_ours(_) ->
+    false.
+
+say(serving) ->
+    error_logger:info_msg("ringtail: serving~n");
+say({engine_refused, Code, Detail}) ->
+    error_logger:error_msg("ringtail: not serving, ~s: ~s~n", [Code, Detail]);
+say(Condition) ->
+    error_logger:info_msg("ringtail: ~s~n", [Condition]).

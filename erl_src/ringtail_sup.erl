@@ -1,0 +1,26 @@
+%% @doc Each child can be lost without the others: a lost snapshot is built again, lost routes are installed again.
+-module(ringtail_sup).
+
+-behaviour(supervisor).
+
+-export([start_link/0]).
+-export([init/1]).
+
+start_link() ->
+    supervisor:start_link({local, ?MODULE}, ?MODULE, []).
+
+%% The routes come last and leave first, so that no request meets a half-stopped application. The bound on restarts is
+%% generous because of what happens when it is reached: the application ends and the node is as if it never was there.
+init([]) ->
+    {ok, {{one_for_one, 10, 10},
+          [worker(ringtail_ring), worker(ringtail_listeners)] ++ optional(ringtail_forward_sup, supervisor) ++
+              [worker(ringtail_routes)]}}.
+
+worker(Module) ->
+    {Module, {Module, start_link, []}, permanent, 5000, worker, [Module]}.
+
+optional(Module, supervisor) ->
+    case code:ensure_loaded(Module) of
+        {module, Module} -> [{Module, {Module, start_link, []}, permanent, infinity, supervisor, [Module]}];
+        {error, _} -> []
+    end.

@@ -1,0 +1,155 @@
+%% @doc What the resources have in common: the headers that every answer bears, the cluster's name in the path, errors
+%% as JSON, Riak's own authorisation.
+-module(ringtail_wm).
+
+-export([ping/2, ready/2, query_element/0, query_with/3]).
+-export([methods/3, is_authorized/2, security/3, permitted/3, path_bytes/2, bucket/1]).
+-export([refuse/6, refuse/5, respond/4]).
+-export_type([reqdata/0, result/1]).
+
+-type reqdata() :: tuple().
+-type result(Context) :: {term(), reqdata(), Context}.
+
+%% Seconds after which a client that was refused for now may try again.
+-define(RETRY_AFTER, "1").
+
+%% @doc The very first callback of every request: sets our headers, so that whatever ends the request carries them.
+-spec ping(reqdata(), Context) -> result(Context).
+ping(RD, Context) ->
+    {pong, wrq:set_resp_headers(ringtail_ring:headers(), RD), Context}.
+
+%% @doc service_available: there is a snapshot, and the path names this cluster.
+-spec ready(reqdata(), Context) -> result(Context).
+ready(RD, Context) ->
+    case ringtail_ring:identity() of
+        {ok, _, ClusterUuid, _} ->
+            Name = wrq:path_info(cluster, RD),
+            case is_this_cluster(Name, ClusterUuid) of
+                true -> {true, RD, Context};
+                false -> unknown_cluster(Name, ClusterUuid, RD, Context)
+            end;
+        {error, {Code, Detail}} ->
+            refuse(503, Code, Detail, RD, Context)
+    end.
+
+is_this_cluster("default", _) -> true;
+is_this_cluster(Name, ClusterUuid) ->
+    Unquoted = mochiweb_util:unquote(Name),
+    string:to_lower(Unquoted) =:= binary_to_list(ClusterUuid) orelse Unquoted =:= ringtail_config:cluster_alias().
+
+unknown_cluster(Name, ClusterUuid, RD, Context) ->
+    Known = [<<"default">>, ClusterUuid | [list_to_binary(Alias) || Alias <- [ringtail_config:cluster_alias()],
+                                                                   Alias =/= undefined]],
+    refuse(404, unknown_cluster, ["this node knows no cluster '", mochiweb_util:unquote(Name), "'; use one of 'clusters'"],
+           [{clusters, [ringtail_json:text(Cluster) || Cluster <- Known]}], RD, Context).
+
+%% @doc allowed_methods for a resource of our own: anything else is refused as JSON.
+-spec methods([atom()], reqdata(), Context) -> result(Context).
+methods(Allowed, RD, Context) ->
+    case lists:member(wrq:method(RD), Allowed) of
+        true ->
+            {Allowed, RD, Context};
+        false ->
+            Message = ["use ", string:join([atom_to_list(Method) || Method <- Allowed], ", "), " here"],
+            {Allowed, body(method_not_allowed, Message, [], RD), Context}
+    end.
+
+%% ---- Riak's security ----
+
+%% @doc is_authorized exactly as Riak's own resources answer it.
+-spec is_authorized(reqdata(), Context) -> {result(Context), Security :: term()}.
+is_authorized(RD, Context) ->
+    case riak_api_web_security:is_authorized(RD) of
+        {true, Security} ->
+            {{true, RD, Context}, Security};
+        false ->
+            {{"Basic realm=\"Riak\"", body(unauthorized, "give a user and password that Riak knows", [], RD), Context},
+             undefined};
+        insecure ->
+            {refuse(426, insecure, "security is enabled and Riak takes no credentials over http: use https", RD, Context),
+             undefined}
+    end.
+
+%% @doc The security context that Riak's resource keeps in its own context, found by what its is_authorized changed
+%% there: asking riak_core to authenticate again would cost a password hash per request.
+-spec security(Before :: tuple(), After :: tuple(), reqdata()) -> Security :: term().
+security(Before, After, RD) ->
+    Changed = [New || {Old, New} <- lists:zip(tuple_to_list(Before), tuple_to_list(After)), Old =/= New],
+    case {Changed, riak_core_security:is_enabled()} of
+        {_, false} -> undefined;
+        {[Security], true} -> Security;
+        {_, true} ->
+            {true, Security} = riak_api_web_security:is_authorized(RD),
+            Security
+    end.
+
+%% @doc Whether Riak would let this user do this; what it would say otherwise.
+-spec permitted(reqdata(), {Permission :: string(), Bucket :: term()} | any, Security :: term()) ->
+          true | {false, reqdata()}.
+permitted(RD, Wanted, Security) ->
+    case riak_kv_wm_utils:is_forbidden(RD) of
+        true -> {false, body(forbidden, "the request's Origin or Referer is not allowed", [], RD)};
+        false when Security =:= undefined; Wanted =:= any -> true;
+        false ->
+            case riak_core_security:check_permission(Wanted, Security) of
+                {true, _} -> true;
+                {false, Why, _} -> {false, body(forbidden, Why, [], RD)}
+            end
+    end.
+
+%% ---- The path ----
+
+%% @doc A path segment as the bytes that Riak stores.
+-spec path_bytes(atom(), reqdata()) -> binary().
+path_bytes(Name, RD) ->
+    list_to_binary(riak_kv_wm_utils:maybe_decode_uri(RD, wrq:path_info(Name, RD))).
+
+%% @doc The bucket named by the path, as riak_core names it.
+-spec bucket(reqdata()) -> ringtail_place:bucket().
+bucket(RD) ->
+    riak_kv_wm_utils:maybe_bucket_type(path_bytes(bucket_type, RD), path_bytes(bucket, RD)).
+
+%% ---- The query string ----
+
+%% @doc Which element of this webmachine's reqdata holds the parsed query string. There is no setter for it, and the
+%% record differs between versions: a request with a known query string shows it.
+-spec query_element() -> pos_integer().
+query_element() ->
+    Known = [{"ringtail", "query"}],
+    RD = wrq:create('GET', {1, 1}, "/?ringtail=query", mochiweb_headers:empty()),
+    [Element] = [N || N <- lists:seq(1, tuple_size(RD)), element(N, RD) =:= Known],
+    Element.
+
+%% @doc Adds to the query string what the client did not give.
+-spec query_with([{string(), string()}], Element :: pos_integer(), reqdata()) -> reqdata().
+query_with(Defaults, Element, RD) ->
+    Given = wrq:req_qs(RD),
+    case [Default || {Name, _} = Default <- Defaults, not lists:keymember(Name, 1, Given)] of
+        [] -> RD;
+        Added -> setelement(Element, RD, Given ++ Added)
+    end.
+
+%% ---- Answers ----
+
+%% @doc Ends the request with an error.
+-spec refuse(100..599, Code :: atom(), Message :: iodata(), reqdata(), Context) -> result(Context).
+refuse(Status, Code, Message, RD, Context) ->
+    refuse(Status, Code, Message, [], RD, Context).
+
+%% @doc Ends the request with an error that says more: members for the JSON object besides error and message.
+-spec refuse(100..599, Code :: atom(), Message :: iodata(), [{atom(), term()}], reqdata(), Context) -> result(Context).
+refuse(Status, Code, Message, More, RD, Context) ->
+    Told = case Status of
+               503 -> wrq:set_resp_header("Retry-After", ?RETRY_AFTER, RD);
+               _ -> RD
+           end,
+    {{halt, Status}, body(Code, Message, More, Told), Context}.
+
+body(Code, Message, More, RD) ->
+    Json = ringtail_json:object([{error, Code}, {message, ringtail_json:text(Message)} | More]),
+    respond("application/json", Json, [], RD).
+
+%% @doc Sets type, body and further headers of an answer.
+-spec respond(ContentType :: string(), Body :: binary(), [{string(), string()}], reqdata()) -> reqdata().
+respond(ContentType, Body, Headers, RD) ->
+    wrq:set_resp_body(Body, wrq:set_resp_headers([{"Content-Type", ContentType} | Headers], RD)).

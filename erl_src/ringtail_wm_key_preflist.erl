@@ -1,0 +1,60 @@
+%% @doc The preflist of one key from the nodes that are really up: fallbacks are shown as what they are.
+-module(ringtail_wm_key_preflist).
+
+-export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2, is_authorized/2, forbidden/2,
+         content_types_provided/2, resource_exists/2, to_json/2]).
+
+-record(key, {security :: term(), json :: undefined | binary()}).
+
+init(_Args) ->
+    {ok, #key{}}.
+
+ping(RD, Context) ->
+    ringtail_wm:ping(RD, Context).
+
+service_available(RD, Context) ->
+    ringtail_wm:ready(RD, Context).
+
+known_methods(RD, Context) ->
+    {[wrq:method(RD)], RD, Context}.
+
+allowed_methods(RD, Context) ->
+    ringtail_wm:methods(['GET', 'HEAD'], RD, Context).
+
+is_authorized(RD, Context) ->
+    {{Answer, Told, _}, Security} = ringtail_wm:is_authorized(RD, Context),
+    {Answer, Told, Context#key{security = Security}}.
+
+%% The permission that the protocol buffers call for the same needs.
+forbidden(RD, #key{security = Security} = Context) ->
+    Bucket = {ringtail_wm:path_bytes(bucket_type, RD), ringtail_wm:path_bytes(bucket, RD)},
+    case ringtail_wm:permitted(RD, {"riak_kv.get_preflist", Bucket}, Security) of
+        true -> {false, RD, Context};
+        {false, Told} -> {true, Told, Context}
+    end.
+
+content_types_provided(RD, Context) ->
+    {[{"application/json", to_json}], RD, Context}.
+
+resource_exists(RD, Context) ->
+    case ringtail_place:preflist(ringtail_wm:bucket(RD), ringtail_wm:path_bytes(key, RD)) of
+        {ok, Entries} -> {true, RD, Context#key{json = document(Entries)}};
+        {error, {no_type, Detail}} -> ringtail_wm:refuse(404, no_type, Detail, RD, Context);
+        {error, {Code, Detail}} -> ringtail_wm:refuse(503, Code, Detail, RD, Context)
+    end.
+
+to_json(RD, #key{json = Json} = Context) ->
+    {Json, RD, Context}.
+
+document(Entries) ->
+    {ok, _, Size} = ringtail_ring:ring(),
+    Up = ringtail_ring:up(),
+    ringtail_json:object([{preflist, [entry(Entry, Size, Up) || Entry <- Entries]}]).
+
+entry({{Index, Node}, Kind}, Size, Up) ->
+    {struct, [{node, ringtail_json:name(Node)}, {partition, position(Index, Size)},
+              {index, list_to_binary(integer_to_list(Index))}, {primary, Kind =:= primary},
+              {up, lists:member(Node, Up)}]}.
+
+position(Index, Size) ->
+    Index div ((1 bsl 160) div Size).

@@ -1,0 +1,143 @@
+%% @doc The object route that only primaries serve. Where this node is a primary of the key it is Riak's own object
+%% resource, callback for callback, with pr and pw defaulting to one. Elsewhere the request is sent to a primary,
+%% the client is, or it is refused: `ringtail_decide' says which, `ringtail_hop' does it.
+%%
+%% The decision is taken in forbidden/2. Before it Riak has checked the parameters and who asks; after it Riak's
+%% resource reads the object, which a node that is no primary must not do, since that is the very transfer this route
+%% avoids. So where the request goes elsewhere, the permission is checked here by the same calls.
+-module(ringtail_wm_object).
+
+-export([init/1, ping/2, service_available/2, allowed_methods/2, malformed_request/2, is_authorized/2, forbidden/2,
+         valid_entity_length/2, content_types_provided/2, charsets_provided/2, encodings_provided/2,
+         content_types_accepted/2, resource_exists/2, generate_etag/2, last_modified/2, is_conflict/2,
+         allow_missing_post/2, post_is_create/2, create_path/2, process_post/2, delete_resource/2, multiple_choices/2]).
+%% Named by Riak's resource as producers and acceptors
+-export([produce_doc_body/2, produce_multipart_body/2, produce_sibling_message_body/2, accept_doc_body/2, to_html/2]).
+
+-define(RIAK, riak_kv_wm_object).
+
+-record(object, {riak :: tuple(),                           % the context of Riak's resource
+                 query_element :: pos_integer(),
+                 security :: term(),
+                 here = false :: boolean()}).               % whether Riak's resource answers on this node
+
+init(Args) ->
+    {ok, Riak} = ?RIAK:init([{api_version, 3}, {prefix, "riak"}, {riak, local}]),
+    {ok, #object{riak = Riak, query_element = proplists:get_value(query_element, Args)}}.
+
+ping(RD, Context) ->
+    ringtail_wm:ping(RD, Context).
+
+service_available(RD, #object{query_element = Element} = Context) ->
+    case ringtail_wm:ready(RD, Context) of
+        {true, _, _} ->
+            delegate(service_available, ringtail_wm:query_with([{"pr", "one"}, {"pw", "one"}], Element, RD), Context);
+        Refused ->
+            Refused
+    end.
+
+malformed_request(RD, Context) ->
+    case ringtail_hop:route(RD) of
+        {ok, _} -> delegate(malformed_request, RD, Context);
+        {error, Message} -> ringtail_wm:refuse(400, bad_route, Message, RD, Context)
+    end.
+
+is_authorized(RD, #object{riak = Before} = Context) ->
+    case delegate(is_authorized, RD, Context) of
+        {true, Told, #object{riak = After} = Asked} ->
+            {true, Told, Asked#object{security = ringtail_wm:security(Before, After, RD)}};
+        Refused ->
+            Refused
+    end.
+
+forbidden(RD, Context) ->
+    Bucket = ringtail_wm:bucket(RD),
+    case ringtail_place:primaries(Bucket, ringtail_wm:path_bytes(key, RD)) of
+        {ok, Primaries} ->
+            case ringtail_hop:decide(Primaries, RD) of
+                serve -> serve(RD, Context);
+                Outcome -> leave(Outcome, Primaries, RD, Context)
+            end;
+        {error, {no_type, _}} ->
+            serve(RD, Context);     % so that the 404 is Riak's own
+        {error, {Code, Detail}} ->
+            ringtail_wm:refuse(503, Code, Detail, RD, Context)
+    end.
+
+leave(Outcome, Primaries, RD, #object{security = Security} = Context) ->
+    Permission = riak_kv_wm_utils:method_to_perm(wrq:method(RD)),
+    Bucket = {ringtail_wm:path_bytes(bucket_type, RD), ringtail_wm:path_bytes(bucket, RD)},
+    case ringtail_wm:permitted(RD, {Permission, Bucket}, Security) of
+        true ->
+            case ringtail_hop:leave(Outcome, Primaries, RD) of
+                serve -> serve(RD, Context);
+                {halt, Status, Told} -> {{halt, Status}, Told, Context}
+            end;
+        {false, Told} ->
+            {true, Told, Context}
+    end.
+
+valid_entity_length(RD, Context) ->
+    case ringtail_hop:too_large(RD) of
+        false -> {true, RD, Context};
+        {true, Status, Told} -> {{halt, Status}, Told, Context#object{here = false}}
+    end.
+
+%% webmachine encodes the body of an error answer too, and asks for charset and encoding then. Riak's resource would
+%% read the object for that, from wherever it is, so it is not asked unless it answers.
+charsets_provided(RD, #object{here = false} = Context) -> {no_charset, RD, Context};
+charsets_provided(RD, Context) -> delegate(charsets_provided, RD, Context).
+
+encodings_provided(RD, #object{here = false} = Context) -> {[{"identity", fun(Body) -> Body end}], RD, Context};
+encodings_provided(RD, Context) -> delegate(encodings_provided, RD, Context).
+
+%% Asked when a 304 is sent, which may be another node's.
+generate_etag(RD, #object{here = false} = Context) -> {undefined, RD, Context};
+generate_etag(RD, Context) -> delegate(generate_etag, RD, Context).
+
+%% Riak 2.x has no such callback.
+is_conflict(RD, Context) ->
+    case erlang:function_exported(?RIAK, is_conflict, 2) of
+        true -> delegate(is_conflict, RD, Context);
+        false -> {false, RD, Context}
+    end.
+
+process_post(RD, Context) -> with_body(process_post, RD, Context).
+accept_doc_body(RD, Context) -> with_body(accept_doc_body, RD, Context).
+
+%% ---- As Riak has it ----
+
+allowed_methods(RD, Context) -> delegate(allowed_methods, RD, Context).
+content_types_provided(RD, Context) -> delegate(content_types_provided, RD, Context).
+content_types_accepted(RD, Context) -> delegate(content_types_accepted, RD, Context).
+resource_exists(RD, Context) -> delegate(resource_exists, RD, Context).
+last_modified(RD, Context) -> delegate(last_modified, RD, Context).
+allow_missing_post(RD, Context) -> delegate(allow_missing_post, RD, Context).
+post_is_create(RD, Context) -> delegate(post_is_create, RD, Context).
+create_path(RD, Context) -> delegate(create_path, RD, Context).
+delete_resource(RD, Context) -> delegate(delete_resource, RD, Context).
+multiple_choices(RD, Context) -> delegate(multiple_choices, RD, Context).
+produce_doc_body(RD, Context) -> delegate(produce_doc_body, RD, Context).
+produce_multipart_body(RD, Context) -> delegate(produce_multipart_body, RD, Context).
+produce_sibling_message_body(RD, Context) -> delegate(produce_sibling_message_body, RD, Context).
+to_html(RD, Context) -> delegate(to_html, RD, Context).
+
+%% ---- Inside ----
+
+delegate(Callback, RD, #object{riak = Riak} = Context) ->
+    {Answer, Told, Next} = ?RIAK:Callback(RD, Riak),
+    {Answer, Told, Context#object{riak = Next}}.
+
+serve(RD, Context) ->
+    delegate(forbidden, RD, Context#object{here = true}).
+
+%% A body without a length is counted as it is read, before Riak sees it.
+with_body(Callback, RD, Context) ->
+    Limited = wrq:set_max_recv_body(ringtail_config:max_body(), RD),
+    try wrq:req_body(Limited) of
+        _ -> delegate(Callback, Limited, Context)
+    catch
+        exit:"request body too large" ->
+            {Status, Told} = ringtail_hop:body_too_large(RD),
+            {{halt, Status}, Told, Context#object{here = false}}
+    end.

@@ -1,0 +1,84 @@
+%% @doc The cluster preflist: index of each partition, in ring order, to its owner's name. Everything is ready in the
+%% snapshot; a request costs what webmachine costs.
+%%
+%% With `format=full' the map comes with the ring's size, the token and the nodes. That answer tells who is up,
+%% which the token does not, so its ETag is not the token alone.
+-module(ringtail_wm_preflist).
+
+-export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2, malformed_request/2, is_authorized/2,
+         forbidden/2, content_types_provided/2, encodings_provided/2, resource_exists/2, generate_etag/2, to_json/2]).
+
+-record(preflist, {etag :: undefined | string(), json :: undefined | binary(), gzipped :: undefined | binary()}).
+
+init(_Args) ->
+    {ok, #preflist{}}.
+
+ping(RD, Context) ->
+    ringtail_wm:ping(RD, Context).
+
+service_available(RD, Context) ->
+    ringtail_wm:ready(RD, Context).
+
+known_methods(RD, Context) ->
+    {[wrq:method(RD)], RD, Context}.    % so that any other is refused by allowed_methods, as JSON
+
+allowed_methods(RD, Context) ->
+    ringtail_wm:methods(['GET', 'HEAD'], RD, Context).
+
+malformed_request(RD, Context) ->
+    case wrq:get_qs_value("format", RD) of
+        undefined -> {false, RD, Context};
+        "full" -> {false, RD, Context};
+        "map" -> {false, RD, Context};
+        _ -> ringtail_wm:refuse(400, bad_format, "format must be 'map' (as without it) or 'full'", RD, Context)
+    end.
+
+is_authorized(RD, Context) ->
+    {Result, _} = ringtail_wm:is_authorized(RD, Context),
+    Result.
+
+forbidden(RD, Context) ->
+    case ringtail_wm:permitted(RD, any, undefined) of
+        true -> {false, RD, Context};
+        {false, Told} -> {true, Told, Context}
+    end.
+
+content_types_provided(RD, Context) ->
+    {[{"application/json", to_json}], RD, Context}.
+
+%% The snapshot holds the compressed map too. webmachine asks for the encoders anew when it has the body, and by then
+%% resource_exists has found it.
+encodings_provided(RD, #preflist{gzipped = Gzipped} = Context) ->
+    Gzip = case Gzipped of
+               undefined -> fun zlib:gzip/1;
+               _ -> fun(_) -> Gzipped end
+           end,
+    {[{"identity", fun(Body) -> Body end}, {"gzip", Gzip}], RD, Context}.
+
+resource_exists(RD, Context) ->
+    case ringtail_ring:preflist() of
+        {ok, Etag, Json, Gzipped} ->
+            Found = Context#preflist{etag = Etag, json = Json, gzipped = Gzipped},
+            case wrq:get_qs_value("format", RD) of
+                "full" -> {true, RD, full(Found)};
+                _ -> {true, RD, Found}
+            end;
+        {error, {Code, Detail}} ->
+            ringtail_wm:refuse(503, Code, Detail, RD, Context)
+    end.
+
+generate_etag(RD, #preflist{etag = Etag} = Context) ->
+    {Etag, RD, Context}.
+
+to_json(RD, #preflist{json = Json} = Context) ->
+    {Json, RD, Context}.
+
+full(#preflist{etag = Token, json = Map} = Context) ->
+    Up = ringtail_ring:up(),
+    {ok, _, ClusterUuid, _} = ringtail_ring:identity(),
+    Info = ringtail_ring:info(),
+    Json = ringtail_json:object(
+             [{cluster, ClusterUuid}, {token, list_to_binary(Token)}, {ring_size, proplists:get_value(ring_size, Info)},
+              {resizing, proplists:get_value(resizing, Info)},
+              {nodes, ringtail_topology:nodes_json(ringtail_ring:members(), Up)}, {preflist, {json, Map}}]),
+    Context#preflist{etag = Token ++ "-" ++ integer_to_list(erlang:phash2(Up), 16), json = Json, gzipped = undefined}.

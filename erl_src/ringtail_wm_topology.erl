@@ -1,0 +1,103 @@
+%% @doc The topology: everything a client needs to find the nodes, or what changed between two tokens. What changed is
+%% computed from the two snapshots' content, so a node that came and went in between does not show.
+-module(ringtail_wm_topology).
+
+-export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2, malformed_request/2, is_authorized/2,
+         forbidden/2, content_types_provided/2, encodings_provided/2, resource_exists/2, generate_etag/2, to_json/2]).
+
+%% `current' stands for the newest snapshot: a parameter that is absent or -1.
+-record(topology, {from = none :: none | ringtail_topology:token(),
+                   to = current :: current | ringtail_topology:token(),
+                   etag :: undefined | string(),
+                   json :: undefined | binary()}).
+
+init(_Args) ->
+    {ok, #topology{}}.
+
+ping(RD, Context) ->
+    ringtail_wm:ping(RD, Context).
+
+service_available(RD, Context) ->
+    ringtail_wm:ready(RD, Context).
+
+known_methods(RD, Context) ->
+    {[wrq:method(RD)], RD, Context}.
+
+allowed_methods(RD, Context) ->
+    ringtail_wm:methods(['GET', 'HEAD'], RD, Context).
+
+malformed_request(RD, Context) ->
+    case {token("from", none, RD), token("to", current, RD)} of
+        {{ok, From}, {ok, To}} ->
+            {false, RD, Context#topology{from = From, to = To}};
+        {{error, Name}, _} ->
+            malformed(Name, RD, Context);
+        {_, {error, Name}} ->
+            malformed(Name, RD, Context)
+    end.
+
+token(Name, Default, RD) ->
+    case wrq:get_qs_value(Name, RD) of
+        undefined -> {ok, Default};
+        "-1" -> {ok, Default};
+        Text ->
+            case ringtail_topology:is_token(Text) of
+                true -> {ok, list_to_binary(Text)};
+                false -> {error, Name}
+            end
+    end.
+
+malformed(Name, RD, Context) ->
+    ringtail_wm:refuse(400, bad_token, [Name, " must be a token as in X-Ringtail-Topology, such as 4-9f3ac21b77d0e1aa, or -1"],
+                       RD, Context).
+
+is_authorized(RD, Context) ->
+    {Result, _} = ringtail_wm:is_authorized(RD, Context),
+    Result.
+
+forbidden(RD, Context) ->
+    case ringtail_wm:permitted(RD, any, undefined) of
+        true -> {false, RD, Context};
+        {false, Told} -> {true, Told, Context}
+    end.
+
+content_types_provided(RD, Context) ->
+    {[{"application/json", to_json}], RD, Context}.
+
+encodings_provided(RD, Context) ->
+    {[{"identity", fun(Body) -> Body end}, {"gzip", fun zlib:gzip/1}], RD, Context}.
+
+resource_exists(RD, #topology{from = From, to = To} = Context) ->
+    Up = ringtail_ring:up(),
+    case ringtail_topology:asked(From, To, ringtail_ring:history()) of
+        {document, Token, Canonical} ->
+            found(ringtail_engine:topology_document(Token, Canonical, names(Up)), etag([Token], Up), RD, Context);
+        {difference, {FromToken, FromCanonical}, {ToToken, ToCanonical}} ->
+            Answer = ringtail_engine:topology_difference(FromToken, FromCanonical, ToToken, ToCanonical, names(Up)),
+            found(Answer, etag([FromToken, ToToken], Up), RD, Context);
+        {error, reversed} ->
+            ringtail_wm:refuse(400, reversed, "from is newer than to; exchange them", RD, Context);
+        {error, unknown_to} ->
+            ringtail_wm:refuse(404, unknown_token, "this node does not know the token given as to; leave it out for the "
+                               "current topology", RD, Context);
+        {error, empty} ->
+            ringtail_wm:refuse(503, no_ring, "this node has no ring yet; try again in a moment", RD, Context)
+    end.
+
+found({ok, Json}, Etag, RD, Context) ->
+    {true, RD, Context#topology{json = Json, etag = Etag}};
+found({error, {Code, Detail}}, _, RD, Context) ->
+    ringtail_wm:refuse(503, Code, Detail, RD, Context).
+
+generate_etag(RD, #topology{etag = Etag} = Context) ->
+    {Etag, RD, Context}.
+
+to_json(RD, #topology{json = Json} = Context) ->
+    {Json, RD, Context}.
+
+%% The document says who is up, which a token does not.
+etag(Tokens, Up) ->
+    string:join([binary_to_list(Token) || Token <- Tokens] ++ [integer_to_list(erlang:phash2(Up), 16)], "-").
+
+names(Nodes) ->
+    [ringtail_json:name(Node) || Node <- Nodes].
