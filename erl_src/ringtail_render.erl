@@ -3,12 +3,10 @@
 
 -export([status/1, where/5, help/0]).
 
--define(LINE(Format, Args), io_lib:format(Format ++ "~n", Args)).
-
 %% @doc The status as lines of name and value.
 -spec status([{atom(), term()}]) -> string().
 status(Data) ->
-    lists:flatten([?LINE("~-14s~ts", [Name, shown(Name, Value)]) || {Name, Value} <- Data, Value =/= []]).
+    lists:flatten([io_lib:format("~-14s~ts~n", [Name, shown(Name, Value)]) || {Name, Value} <- Data, Value =/= []]).
 
 shown(snapshot, ok) -> "current";
 shown(snapshot, {error, {Code, Detail}}) -> io_lib:format("~s: ~ts", [Code, Detail]);
