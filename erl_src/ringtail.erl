@@ -1,16 +1,59 @@
-%% @doc What people call from a console. Everything returns data: the answer itself, or `{error, {Code, Detail}}'.
+%% @doc What people call from a console. Everything returns data: the answer itself, or `{error, {Code, Detail}}'; only
+%% print/1 and help/0 write. Two kinds of calls: about the node this console is on, and about any ring at hand.
 %%
 %% A ring is given as whatever is at hand: the term that riak_core_ring_manager:get_my_ring/0 returns inside `{ok, _}',
 %% its external term format, the name of a ring file, or a ring that was loaded before (for many calls, much quicker).
 %% A bucket is Riak's: a binary, or `{Type, Bucket}'.
 -module(ringtail).
 
+%% This node
+-export([start/0, stop/0, status/0, preflist/2, primaries/2, owners/0, where/2, topology/0, print/1, help/0, compile/1]).
+%% Any ring
 -export([ring/1, info/1, owners/1, hash/2, hash/3]).
 -export([primaries/4, primaries/5, preflist/4, preflist/5, preflist/6]).
 -export_type([ring/0, bucket/0]).
 
 -type ring() :: tuple() | binary() | file:name() | ringtail_engine:ring().
 -type bucket() :: binary() | {Type :: binary(), Bucket :: binary()}.
+
+%% ---- This node ----
+
+%% @doc Starts the application; harmless when it runs, and in a node that is still booting.
+start() -> ringtail_console:start().
+
+%% @doc Stops it and leaves the node as it was.
+stop() -> ringtail_console:stop().
+
+%% @doc What it does at present.
+status() -> ringtail_console:status().
+
+%% @doc The key's preflist from the nodes that are up, with fallbacks for the others.
+preflist(Bucket, Key) -> ringtail_console:preflist(Bucket, Key).
+
+%% @doc The key's owners, up or not, by its bucket's n_val and keyfun.
+primaries(Bucket, Key) -> ringtail_console:primaries(Bucket, Key).
+
+%% @doc Every partition with its owner.
+owners() -> ringtail_console:owners().
+
+%% @doc Where a key lives, as a line to read.
+where(Bucket, Key) -> ringtail_console:where(Bucket, Key).
+
+%% @doc The token, the uuids, the members with their endpoints, who is up.
+topology() -> ringtail_console:topology().
+
+%% @doc Writes to the console what the call of this name returns, to read.
+-spec print(status | owners | topology) -> ok.
+print(What) -> io:put_chars(ringtail_console:text(What)).
+
+%% @doc Writes what there is to call.
+-spec help() -> ok.
+help() -> io:put_chars(ringtail_render:help()).
+
+%% @doc Compiles our sources in a directory for this node's OTP release.
+compile(Directory) -> ringtail_console:compile(Directory).
+
+%% ---- Any ring ----
 
 %% @doc Loads a ring once for many calls.
 -spec ring(ring()) -> ringtail_engine:ring() | ringtail_nif:failure().

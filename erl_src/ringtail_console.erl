@@ -2,7 +2,7 @@
 %% text where a person wants to read one.
 -module(ringtail_console).
 
--export([start/0, stop/0, status/0, preflist/2, primaries/2, owners/0, where/2, topology/0, compile/1]).
+-export([start/0, stop/0, status/0, preflist/2, primaries/2, owners/0, where/2, topology/0, text/1, compile/1]).
 
 %% @doc Starts the application. Harmless when it runs already, and in a node that is still booting: it then waits for
 %% Riak KV in the background.
@@ -64,6 +64,12 @@ topology() ->
         {error, _} = Error ->
             Error
     end.
+
+%% @doc What these calls return, as text.
+-spec text(status | owners | topology) -> string().
+text(status) -> ringtail_render:lines(status());
+text(topology) -> ringtail_render:lines(topology());
+text(owners) -> ringtail_render:owners(owners()).
 
 %% @doc Compiles our sources in this directory for the OTP release of this node, into the same directory, and loads them.
 %% For a node whose release the archive's beams were not built for.

@@ -1,17 +1,28 @@
 %% @doc Text for people from the data of the console calls. Pure.
 -module(ringtail_render).
 
--export([status/1, where/5, help/0]).
+-export([lines/1, owners/1, where/5, help/0]).
 
-%% @doc The status as lines of name and value.
--spec status([{atom(), term()}]) -> string().
-status(Data) ->
+%% @doc Named values, a line each; or the reason why there are none.
+-spec lines([{atom(), term()}] | {error, term()}) -> string().
+lines({error, Reason}) ->
+    failure(Reason);
+lines(Data) ->
     lists:flatten([io_lib:format("~-14s~ts~n", [Name, shown(Name, Value)]) || {Name, Value} <- Data, Value =/= []]).
+
+%% @doc The whole map, a line for each partition.
+-spec owners([{non_neg_integer(), node()}] | {error, term()}) -> string().
+owners({error, Reason}) ->
+    failure(Reason);
+owners(Owners) ->
+    lists:flatten([io_lib:format("~48b  ~s~n", [Index, Node]) || {Index, Node} <- Owners]).
+
+failure({Code, Detail}) -> lists:flatten(io_lib:format("~s: ~ts~n", [Code, Detail])).
 
 shown(snapshot, ok) -> "current";
 shown(snapshot, {error, {Code, Detail}}) -> io_lib:format("~s: ~ts", [Code, Detail]);
 shown(state, {engine_refused, Code, Detail}) -> io_lib:format("not serving, ~s: ~ts", [Code, Detail]);
-shown(members, Members) -> list([io_lib:format("~s (~s)", [Node, Status]) || {Node, Status} <- Members]);
+shown(members, Members) -> list([member(Member) || Member <- Members]);
 shown(Name, Nodes) when Name =:= up; Name =:= down -> list([atom_to_list(Node) || Node <- Nodes]);
 shown(endpoints, Endpoints) -> list([ringtail_endpoints:url(Endpoint) || Endpoint <- Endpoints]);
 shown(problems, Problems) -> list(Problems);
@@ -19,6 +30,11 @@ shown(_, Value) when is_binary(Value) -> Value;
 shown(_, Value) when is_atom(Value) -> atom_to_list(Value);
 shown(_, [C | _] = Value) when is_integer(C) -> Value;
 shown(_, Value) -> io_lib:format("~p", [Value]).
+
+member({Node, Status}) ->
+    io_lib:format("~s (~s)", [Node, Status]);
+member({Node, Uuid, Status, Endpoints}) ->
+    io_lib:format("~n  ~s (~s) ~s ~s", [Node, Status, Uuid, list([ringtail_endpoints:url(E) || E <- Endpoints])]).
 
 list(Items) -> string:join([lists:flatten(Item) || Item <- Items], ", ").
 

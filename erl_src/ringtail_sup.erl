@@ -13,14 +13,7 @@ start_link() ->
 %% generous because of what happens when it is reached: the application ends and the node is as if it never was there.
 init([]) ->
     {ok, {{one_for_one, 10, 10},
-          [worker(ringtail_ring), worker(ringtail_listeners)] ++ optional(ringtail_forward_sup, supervisor) ++
-              [worker(ringtail_routes)]}}.
+          [worker(Module) || Module <- [ringtail_ring, ringtail_listeners, ringtail_forward_pool, ringtail_routes]]}}.
 
 worker(Module) ->
     {Module, {Module, start_link, []}, permanent, 5000, worker, [Module]}.
-
-optional(Module, supervisor) ->
-    case code:ensure_loaded(Module) of
-        {module, Module} -> [{Module, {Module, start_link, []}, permanent, infinity, supervisor, [Module]}];
-        {error, _} -> []
-    end.
