@@ -314,7 +314,7 @@ gateway_reason(closed) -> "closed the connection before it had answered";
 gateway_reason(Reason) -> reason(Reason).
 
 refuse(Status, Code, Message, Primaries, RD) ->
-    {{halt, Status}, Told, _} =
+    {_, Told, _} =
         ringtail_wm:refuse(Status, Code, Message, [{primaries, primaries_json(Primaries)}], RD, none),
     {halt, Status, Told}.
 

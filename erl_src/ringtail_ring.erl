@@ -10,7 +10,7 @@
 -behaviour(gen_server).
 
 %% Reading, from any process
--export([ring/0, identity/0, headers/0, members/0, is_member/1, endpoints/1, preflist/0, info/0, up/0, history/0, state/0]).
+-export([ring/0, identity/0, headers/0, members/0, is_member/1, endpoints/1, preflist/0, info/0, up/0, history/0, state/0, builds/0]).
 %% Following
 -export([start_link/0, refresh/1, ring_event/1, up_event/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
@@ -79,6 +79,10 @@ up() -> value(up, []).
 
 -spec history() -> ringtail_topology:history().
 history() -> value(history, ringtail_topology:history()).
+
+%% @doc How many snapshots were built since the start.
+-spec builds() -> non_neg_integer().
+builds() -> value(builds, 0).
 
 %% @doc Why there is no snapshot, or why it may be an old one; `ok' otherwise.
 -spec state() -> ok | missing().
@@ -305,7 +309,7 @@ built(Id, Result, Began, #state{rebuild = Rebuild, served = Served} = State) ->
 keep(Objects, #state{}) ->
     Present = [Key || {{endpoints, _} = Key, _} <- Objects],
     Past = [Key || [Key] <- ets:match(?TABLE, {{endpoints, '$1'}, '_'}), not lists:member({endpoints, Key}, Present)],
-    ets:insert(?TABLE, [{state, ok} | Objects]),
+    ets:insert(?TABLE, [{state, ok}, {builds, builds() + 1} | Objects]),
     _ = [ets:delete(?TABLE, {endpoints, Node}) || Node <- Past],
     ringtail_listeners:ring_changed().
 

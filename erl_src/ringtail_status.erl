@@ -8,6 +8,7 @@ data() ->
     [{version, version()}, {state, ringtail_routes:state()}, {snapshot, ringtail_ring:state()}]
         ++ identity() ++
         [{ring_size, proplists:get_value(ring_size, ringtail_ring:info())},
+         {builds, ringtail_ring:builds()},
          {members, [{Node, Status} || {Node, _, Status, _} <- ringtail_ring:members()]},
          {up, ringtail_ring:up()},
          {down, [Node || {Node, _, _, _} <- ringtail_ring:members(), not lists:member(Node, ringtail_ring:up())]},

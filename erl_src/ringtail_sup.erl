@@ -13,7 +13,10 @@ start_link() ->
 %% generous because of what happens when it is reached: the application ends and the node is as if it never was there.
 init([]) ->
     {ok, {{one_for_one, 10, 10},
-          [worker(Module) || Module <- [ringtail_ring, ringtail_listeners, ringtail_forward_pool, ringtail_routes]]}}.
+          [worker(ringtail_ring), worker(ringtail_listeners),
+           {ringtail_forward_sup, {ringtail_forward_sup, start_link, []}, permanent, infinity, supervisor,
+            [ringtail_forward_sup]},
+           worker(ringtail_routes)]}}.
 
 worker(Module) ->
     {Module, {Module, start_link, []}, permanent, 5000, worker, [Module]}.

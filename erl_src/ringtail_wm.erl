@@ -4,7 +4,7 @@
 
 -export([ping/2, ready/2, query_element/0, query_with/3]).
 -export([methods/3, is_authorized/2, security/3, permitted/3, path_bytes/2, bucket/1]).
--export([refuse/6, refuse/5, respond/4]).
+-export([refuse/6, refuse/5, error_body/4, ending/1]).
 -export_type([reqdata/0, result/1]).
 
 -type reqdata() :: tuple().
@@ -51,7 +51,7 @@ methods(Allowed, RD, Context) ->
             {Allowed, RD, Context};
         false ->
             Message = ["use ", string:join([atom_to_list(Method) || Method <- Allowed], ", "), " here"],
-            {Allowed, body(method_not_allowed, Message, [], RD), Context}
+            {Allowed, error_body(method_not_allowed, Message, [], RD), Context}
     end.
 
 %% ---- Riak's security ----
@@ -63,7 +63,7 @@ is_authorized(RD, Context) ->
         {true, Security} ->
             {{true, RD, Context}, Security};
         false ->
-            {{"Basic realm=\"Riak\"", body(unauthorized, "give a user and password that Riak knows", [], RD), Context},
+            {{"Basic realm=\"Riak\"", error_body(unauthorized, "give a user and password that Riak knows", [], RD), Context},
              undefined};
         insecure ->
             {refuse(426, insecure, "security is enabled and Riak takes no credentials over http: use https", RD, Context),
@@ -88,12 +88,12 @@ security(Before, After, RD) ->
           true | {false, reqdata()}.
 permitted(RD, Wanted, Security) ->
     case riak_kv_wm_utils:is_forbidden(RD) of
-        true -> {false, body(forbidden, "the request's Origin or Referer is not allowed", [], RD)};
+        true -> {false, error_body(forbidden, "the request's Origin or Referer is not allowed", [], RD)};
         false when Security =:= undefined; Wanted =:= any -> true;
         false ->
             case riak_core_security:check_permission(Wanted, Security) of
                 {true, _} -> true;
-                {false, Why, _} -> {false, body(forbidden, Why, [], RD)}
+                {false, Why, _} -> {false, error_body(forbidden, Why, [], RD)}
             end
     end.
 
@@ -143,13 +143,16 @@ refuse(Status, Code, Message, More, RD, Context) ->
                503 -> wrq:set_resp_header("Retry-After", ?RETRY_AFTER, RD);
                _ -> RD
            end,
-    {{halt, Status}, body(Code, Message, More, Told), Context}.
+    {ending(Status), error_body(Code, Message, More, Told), Context}.
 
-body(Code, Message, More, RD) ->
+%% @doc The error as JSON in the answer, whose status webmachine or the caller sets.
+-spec error_body(Code :: atom(), Message :: iodata(), [{atom(), term()}], reqdata()) -> reqdata().
+error_body(Code, Message, More, RD) ->
     Json = ringtail_json:object([{error, Code}, {message, ringtail_json:text(Message)} | More]),
-    respond("application/json", Json, [], RD).
+    wrq:set_resp_body(Json, wrq:set_resp_header("Content-Type", "application/json", RD)).
 
-%% @doc Sets type, body and further headers of an answer.
--spec respond(ContentType :: string(), Body :: binary(), [{string(), string()}], reqdata()) -> reqdata().
-respond(ContentType, Body, Headers, RD) ->
-    wrq:set_resp_body(Body, wrq:set_resp_headers([{"Content-Type", ContentType} | Headers], RD)).
+%% @doc What ends a request with this status. 421 is younger than OTP's list of phrases, which calls an unknown status an
+%% internal error.
+-spec ending(100..599) -> {halt, 100..599 | {100..599, string()}}.
+ending(421) -> {halt, {421, "Misdirected Request"}};
+ending(Status) -> {halt, Status}.

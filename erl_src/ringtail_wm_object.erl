@@ -71,7 +71,7 @@ leave(Outcome, Primaries, RD, #object{security = Security} = Context) ->
         true ->
             case ringtail_hop:leave(Outcome, Primaries, RD) of
                 serve -> serve(RD, Context);
-                {halt, Status, Told} -> {{halt, Status}, Told, Context}
+                {halt, Status, Told} -> {ringtail_wm:ending(Status), Told, Context}
             end;
         {false, Told} ->
             {true, Told, Context}
@@ -80,7 +80,7 @@ leave(Outcome, Primaries, RD, #object{security = Security} = Context) ->
 valid_entity_length(RD, Context) ->
     case ringtail_hop:too_large(RD) of
         false -> {true, RD, Context};
-        {true, Status, Told} -> {{halt, Status}, Told, Context#object{here = false}}
+        {true, Status, Told} -> {ringtail_wm:ending(Status), Told, Context#object{here = false}}
     end.
 
 %% webmachine encodes the body of an error answer too, and asks for charset and encoding then. Riak's resource would
@@ -139,5 +139,5 @@ with_body(Callback, RD, Context) ->
     catch
         exit:"request body too large" ->
             {Status, Told} = ringtail_hop:body_too_large(RD),
-            {{halt, Status}, Told, Context#object{here = false}}
+            {ringtail_wm:ending(Status), Told, Context#object{here = false}}
     end.
