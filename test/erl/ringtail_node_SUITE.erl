@@ -1,0 +1,222 @@
+%% The application in running nodes of the stand-in: starting, stopping, following the ring, surviving what it stands on.
+-module(ringtail_node_SUITE).
+
+-include_lib("stdlib/include/assert.hrl").
+
+-compile([export_all, nowarn_export_all, {no_auto_import, [nodes/1, get/1]}]).
+
+all() ->
+    [start_serves_and_stop_leaves_the_node_as_it_was, started_twice, decisions_equal_riak_core_while_the_ring_changes,
+     a_ring_storm_costs_few_builds, events_without_a_change_cost_no_build, token_is_the_same_on_all_nodes_once_settled,
+     routes_survive_the_router, without_a_snapshot_503, handlers_come_back, a_lost_snapshot_is_built_again,
+     started_while_the_node_boots, endpoints_are_published_and_follow_the_configuration, console].
+
+suite() -> [{timetrap, {seconds, 60}}].
+
+init_per_suite(Config) ->
+    [{cluster, ringtail_test_cluster:bare(#{nodes => 3, ring_size => 64, types => types()})} | Config].
+
+end_per_suite(Config) ->
+    standin:stop_cluster(c(Config)).
+
+types() ->
+    [{<<"t1">>, [{n_val, 1}]}, {<<"t3">>, [{n_val, 3}]}, {<<"t5">>, [{n_val, 5}]},
+     {<<"tb">>, [{chash_keyfun, {riak_core_util, chash_bucketonly_keyfun}}]},
+     {<<"tc">>, [{n_val, 2}, {chash_keyfun, {ringtail_test_keyfun, by_prefix}}]}].
+
+init_per_testcase(start_serves_and_stop_leaves_the_node_as_it_was, Config) ->
+    Config;
+init_per_testcase(_, Config) ->
+    ok = ringtail_test_cluster:begin_all(c(Config)),
+    Config.
+
+end_per_testcase(_, _) ->
+    ok.
+
+start_serves_and_stop_leaves_the_node_as_it_was(Config) ->
+    C = c(Config),
+    Before = [{Node, rpc(C, Node, ringtail_test_probe, facts, [])} || Node <- nodes(C)],
+    ok = ringtail_test_cluster:begin_all(C),
+    [{200, _, _} = get(C, Node, "/explore/clusters/default/preflist") || Node <- nodes(C)],
+    %% Some of these are forwarded, so that there are connections between the nodes to be left behind.
+    [{204, _, _} = ringtail_test_http:request(put, ringtail_test_cluster:url(standin:url(C, Node), "t1", {"b", integer_to_list(K)}),
+                                              [], {"text/plain", <<"x">>})
+     || Node <- nodes(C), K <- lists:seq(1, 20)],
+    [?assertNotEqual(Facts, rpc(C, Node, ringtail_test_probe, facts, [])) || {Node, Facts} <- Before],
+    [ok = rpc(C, Node, ringtail, stop, []) || Node <- nodes(C)],
+    [ok = rpc(C, Node, ringtail, stop, []) || Node <- nodes(C)],
+    [same(C, Node, Key, Value) || {Node, Facts} <- Before, {Key, Value} <- maps:to_list(Facts)],
+    [?assertMatch({404, _, _}, get(C, Node, "/explore/clusters/default/preflist")) || Node <- nodes(C)].
+
+same(C, Node, Key, Value) ->
+    Now = fun() -> maps:get(Key, rpc(C, Node, ringtail_test_probe, facts, [])) end,
+    _ = ringtail_test_cluster:wait(fun() -> Now() =:= Value end, 5000),
+    After = Now(),
+    ?assertEqual({Node, Key, {gone, []}, {come, []}}, {Node, Key, {gone, Value -- After}, {come, After -- Value}}).
+
+started_twice(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    Routes = rpc(C, Node, webmachine_router, get_routes, []),
+    ok = rpc(C, Node, ringtail, start, []),
+    ok = rpc(C, Node, ringtail, start, []),
+    ?assertEqual(Routes, rpc(C, Node, webmachine_router, get_routes, [])),
+    ?assertEqual(length(Routes), length(lists:usort(Routes))).
+
+decisions_equal_riak_core_while_the_ring_changes(Config) ->
+    C = c(Config),
+    [One, Two | _] = nodes(C),
+    ok = standin:ring_storm(C, One, #{kind => owners, rate => 10}),
+    Compared = rpc(C, Two, ringtail_test_probe, compare, [10000]),
+    Changes = standin:stop_storm(C, One),
+    ?assertMatch({ok, _}, Compared),
+    {ok, Rings} = Compared,
+    ?assert(Changes > 0),
+    ?assert(Rings > 1).
+
+%% 1,000 changes in a second: at most one build for each of the shortest rests, and then the newest ring is the one seen.
+a_ring_storm_costs_few_builds(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    Before = rpc(C, Node, ringtail_ring, builds, []),
+    Began = erlang:monotonic_time(millisecond),
+    ok = standin:ring_storm(C, Node, #{kind => meta, rate => 1000, duration => 1000}),
+    [?assertMatch({200, _, _}, get(C, Node, "/explore/clusters/default/preflist")) || _ <- lists:seq(1, 100)],
+    timer:sleep(1000),
+    _ = standin:stop_storm(C, Node),
+    Took = erlang:monotonic_time(millisecond) - Began,
+    ok = rpc(C, Node, ringtail_ring, refresh, [5000]),
+    Builds = rpc(C, Node, ringtail_ring, builds, []) - Before,
+    ct:pal("~b builds in ~b ms", [Builds, Took]),
+    ?assert(Builds >= 1),
+    ?assert(Builds =< Took div 20 + 2).
+
+events_without_a_change_cost_no_build(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    ok = standin:settle(C),
+    ok = rpc(C, Node, ringtail_ring, refresh, [5000]),
+    timer:sleep(600),
+    Before = {rpc(C, Node, riak_core_ring_manager, get_ring_id, []), rpc(C, Node, ringtail_ring, builds, [])},
+    {ok, Ring} = rpc(C, Node, riak_core_ring_manager, get_my_ring, []),
+    [ok = rpc(C, Node, riak_core_ring_events, ring_update, [Ring]) || _ <- lists:seq(1, 200)],
+    timer:sleep(600),
+    After = {rpc(C, Node, riak_core_ring_manager, get_ring_id, []), rpc(C, Node, ringtail_ring, builds, [])},
+    ?assertEqual(Before, After).
+
+token_is_the_same_on_all_nodes_once_settled(Config) ->
+    C = c(Config),
+    ok = standin:settle(C),
+    ok = ringtail_test_cluster:wait(fun() -> length(lists:usort([token(C, Node) || Node <- nodes(C)])) =:= 1 end),
+    [First | _] = nodes(C),
+    ?assert(ringtail_topology:is_token(token(C, First))).
+
+routes_survive_the_router(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    Routes = rpc(C, Node, webmachine_router, get_routes, []),
+    Router = rpc(C, Node, erlang, whereis, [webmachine_router]),
+    true = rpc(C, Node, erlang, exit, [Router, kill]),
+    ok = ringtail_test_cluster:wait(fun() -> is_pid(rpc(C, Node, erlang, whereis, [webmachine_router])) end),
+    ok = ringtail_test_cluster:wait(fun() -> rpc(C, Node, webmachine_router, get_routes, []) =:= Routes end),
+    %% The list itself is lost when webmachine's supervisor is: our part of it comes back.
+    [ok = rpc(C, Node, webmachine_router, remove_route, [Route]) || Route <- rpc(C, Node, ringtail_routes, installed, [])],
+    true = rpc(C, Node, erlang, exit, [rpc(C, Node, erlang, whereis, [webmachine_router]), kill]),
+    ok = ringtail_test_cluster:wait(fun() -> lists:sort(rpc(C, Node, webmachine_router, get_routes, [])) =:= lists:sort(Routes) end),
+    ?assertMatch({200, _, _}, get(C, Node, "/explore/clusters/default/preflist")).
+
+without_a_snapshot_503(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    ok = rpc(C, Node, supervisor, terminate_child, [ringtail_sup, ringtail_ring]),
+    [begin
+         Answer = get(C, Node, Path),
+         ?assertMatch({Path, {503, _, _}}, {Path, Answer}),
+         ?assertEqual("1", ringtail_test_http:header("retry-after", Answer)),
+         ?assertMatch(#{<<"error">> := _, <<"message">> := _}, ringtail_test_http:json(Answer))
+     end || Path <- ["/explore/clusters/default/preflist", "/explore/clusters/default/topology",
+                     "/explore/clusters/default/bucket_types/t1/buckets/b/keys/k/preflist",
+                     "/riak/primary/clusters/default/types/t1/buckets/b/keys/k"]],
+    {ok, _} = rpc(C, Node, supervisor, restart_child, [ringtail_sup, ringtail_ring]),
+    ok = ringtail_test_cluster:serving(C, Node),
+    ?assertMatch({200, _, _}, get(C, Node, "/explore/clusters/default/preflist")).
+
+%% Riak drops a handler that fails, or restarts its event process.
+handlers_come_back(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    [begin
+         true = rpc(C, Node, erlang, exit, [rpc(C, Node, erlang, whereis, [Manager]), kill]),
+         ok = ringtail_test_cluster:wait(fun() -> ours_among(rpc(C, Node, gen_event, which_handlers, [Manager])) end)
+     end || Manager <- [riak_core_ring_events, riak_core_node_watcher_events]],
+    Before = rpc(C, Node, ringtail_ring, builds, []),
+    ok = standin:ring_storm(C, Node, #{kind => meta, rate => 10, duration => 100}),
+    ok = ringtail_test_cluster:wait(fun() -> rpc(C, Node, ringtail_ring, builds, []) > Before end).
+
+ours_among(Handlers) -> lists:any(fun({_, Id}) -> is_reference(Id); (_) -> false end, Handlers).
+
+a_lost_snapshot_is_built_again(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    true = rpc(C, Node, erlang, exit, [rpc(C, Node, erlang, whereis, [ringtail_ring]), kill]),
+    ok = ringtail_test_cluster:wait(fun() -> element(1, get(C, Node, "/explore/clusters/default/preflist")) =:= 200 end),
+    ?assertEqual(serving, rpc(C, Node, ringtail_routes, state, [])).
+
+started_while_the_node_boots(Config) ->
+    C = c(Config),
+    Node = lists:last(nodes(C)),
+    ok = standin:restart(C, Node, #{boot_delay => 2000, until => listening}),
+    ok = rpc(C, Node, ringtail, start, []),
+    ?assertMatch({404, _, _}, get(C, Node, "/explore/clusters/default/preflist")),
+    ?assertNotEqual(serving, rpc(C, Node, ringtail_routes, state, [])),
+    ok = ringtail_test_cluster:wait(fun() -> rpc(C, Node, ringtail_routes, state, []) =:= serving end),
+    ok = ringtail_test_cluster:wait(fun() -> element(1, get(C, Node, "/explore/clusters/default/preflist")) =:= 200 end).
+
+endpoints_are_published_and_follow_the_configuration(Config) ->
+    C = c(Config),
+    [One, Two | _] = nodes(C),
+    [?assertEqual([{http, <<"127.0.0.1">>, port(standin:url(C, Node))}],
+                  [E || {http, _, _} = E <- rpc(C, One, ringtail_ring, endpoints, [Node])])
+     || Node <- nodes(C)],
+    Before = token(C, One),
+    ok = rpc(C, Two, application, set_env, [ringtail, advertise, [{http, "riak.example", 80}]]),
+    ok = ringtail_test_cluster:wait(fun() -> rpc(C, One, ringtail_ring, endpoints, [Two]) =:= [{http, <<"riak.example">>, 80}] end),
+    ?assertNotEqual(Before, token(C, One)),
+    ok = rpc(C, Two, application, unset_env, [ringtail, advertise]),
+    ok = ringtail_test_cluster:wait(fun() -> token(C, One) =:= Before end).
+
+console(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    Status = rpc(C, Node, ringtail, status, []),
+    ?assertEqual(serving, proplists:get_value(state, Status)),
+    ?assertEqual(64, proplists:get_value(ring_size, Status)),
+    ?assertEqual(64, length(rpc(C, Node, ringtail, owners, []))),
+    [{_, Primary}] = rpc(C, Node, ringtail, primaries, [{<<"t1">>, <<"b">>}, <<"k">>]),
+    ?assertMatch([{{_, Primary}, primary}], rpc(C, Node, ringtail, preflist, [{<<"t1">>, <<"b">>}, <<"k">>])),
+    ?assertEqual(rpc(C, Node, ringtail, primaries, [<<"b">>, <<"k">>]),
+                 rpc(C, Node, ringtail, primaries, [{<<"default">>, <<"b">>}, <<"k">>])),
+    Where = rpc(C, Node, ringtail, where, [{<<"t1">>, <<"b">>}, <<"k">>]),
+    ?assert(string:str(Where, "t1/b/k is on " ++ atom_to_list(Primary)) > 0),
+    ?assert(string:str(rpc(C, Node, ringtail, where, [<<"b">>, <<0, 255>>]), "<<0,255>>") > 0),
+    ?assertMatch({error, {no_type, _}}, rpc(C, Node, ringtail, where, [{<<"none">>, <<"b">>}, <<"k">>])),
+    [?assert(is_list(rpc(C, Node, ringtail_console, text, [What]))) || What <- [status, owners, topology]],
+    ok = rpc(C, Node, ringtail, stop, []),
+    ?assertMatch({error, {not_running, _}}, rpc(C, Node, ringtail, owners, [])),
+    ?assertMatch({error, {not_running, _}}, rpc(C, Node, ringtail, where, [<<"b">>, <<"k">>])),
+    ?assertMatch({error, {not_running, _}}, rpc(C, Node, ringtail, topology, [])),
+    ?assertEqual(not_running, proplists:get_value(state, rpc(C, Node, ringtail, status, []))).
+
+%% ---- Inside ----
+
+c(Config) -> proplists:get_value(cluster, Config).
+
+nodes(C) -> standin:nodes(C).
+
+rpc(C, Node, M, F, A) -> standin:rpc(C, Node, M, F, A).
+
+get(C, Node, Path) -> ringtail_test_http:request(get, standin:url(C, Node) ++ Path).
+
+token(C, Node) -> ringtail_test_http:header("x-ringtail-topology", get(C, Node, "/explore/clusters/default/preflist")).
+
+port(Url) -> list_to_integer(lists:last(string:tokens(Url, ":"))).

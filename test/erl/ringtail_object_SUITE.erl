@@ -1,0 +1,390 @@
+%% The routes over HTTP, in a cluster of four stand-in nodes and eight partitions: who serves a key, what others do, what is
+%% refused and how.
+-module(ringtail_object_SUITE).
+
+-include_lib("stdlib/include/assert.hrl").
+
+-compile([export_all, nowarn_export_all, {no_auto_import, [nodes/1]}]).
+
+suite() -> [{timetrap, {seconds, 90}}].
+
+all() ->
+    [cluster_preflist_is_riaks_map, cluster_preflist_full, cluster_preflist_not_modified, cluster_preflist_gzip,
+     every_name_of_the_cluster, bad_requests_are_json, a_malformed_host_harms_nothing,
+     only_primaries_serve, key_preflist_is_riaks, custom_keyfun, missing_bucket_type_as_riak_says_it, odd_keys,
+     proxied_as_if_served_here, siblings_and_conditions_through_a_proxy, large_bodies_through_a_proxy,
+     redirect_keeps_path_and_query, a_request_is_forwarded_once, rings_that_disagree, pr_and_pw_default_to_one,
+     body_over_the_limit, topology_and_differences, killed_primary_n_val_1, n_val_3_with_primaries_down].
+
+init_per_suite(Config) ->
+    Types = [{<<"t1">>, [{n_val, 1}, {allow_mult, false}]}, {<<"t3">>, [{n_val, 3}]}, {<<"t5">>, [{n_val, 5}]},
+             {<<"tb">>, [{n_val, 1}, {chash_keyfun, {riak_core_util, chash_bucketonly_keyfun}}]},
+             {<<"tc">>, [{n_val, 1}, {chash_keyfun, {ringtail_test_keyfun, by_prefix}}]}],
+    [{cluster, ringtail_test_cluster:start(#{nodes => 4, ring_size => 8, types => Types, persist => true})} | Config].
+
+end_per_suite(Config) ->
+    standin:stop_cluster(c(Config)).
+
+%% ---- The map ----
+
+cluster_preflist_is_riaks_map(Config) ->
+    C = c(Config),
+    {ok, Ring} = rpc(C, one(C), riak_core_ring_manager, get_my_ring, []),
+    Owners = [{integer_to_binary(Index), atom_to_binary(Node, utf8)} || {Index, Node} <- rpc(C, one(C), riak_core_ring, all_owners, [Ring])],
+    [begin
+         {200, _, Body} = Answer = get(C, Node, Prefix ++ "/clusters/default/preflist"),
+         {struct, Members} = mochijson2:decode(Body),
+         ?assertEqual(Owners, Members),
+         headers_are_there(Answer)
+     end || Node <- nodes(C), Prefix <- ["/explore", "/admin/explore"]].
+
+cluster_preflist_full(Config) ->
+    C = c(Config),
+    Full = ringtail_test_http:json(get(C, one(C), "/explore/clusters/default/preflist?format=full")),
+    Plain = ringtail_test_http:json(get(C, one(C), "/explore/clusters/default/preflist")),
+    ?assertEqual(Plain, maps:get(<<"preflist">>, Full)),
+    ?assertEqual(8, maps:get(<<"ring_size">>, Full)),
+    ?assertEqual([{atom_to_binary(Node, utf8), true, <<"valid">>} || Node <- lists:sort(nodes(C))],
+                 [{Name, Up, Status} || #{<<"node">> := Name, <<"up">> := Up, <<"status">> := Status} <- maps:get(<<"nodes">>, Full)]),
+    [?assertMatch([_ | _], Endpoints) || #{<<"endpoints">> := Endpoints} <- maps:get(<<"nodes">>, Full)].
+
+cluster_preflist_not_modified(Config) ->
+    C = c(Config),
+    [begin
+         Etag = ringtail_test_http:header("etag", get(C, one(C), Path)),
+         {304, _, <<>>} = Answer = ringtail_test_http:request(get, standin:url(C, one(C)) ++ Path, [{"If-None-Match", Etag}]),
+         headers_are_there(Answer),
+         ?assertMatch({200, _, _}, ringtail_test_http:request(get, standin:url(C, one(C)) ++ Path, [{"If-None-Match", "\"other\""}]))
+     end || Path <- ["/explore/clusters/default/preflist", "/explore/clusters/default/preflist?format=full",
+                     "/explore/clusters/default/topology"]].
+
+cluster_preflist_gzip(Config) ->
+    C = c(Config),
+    [begin
+         {200, _, Plain} = get(C, one(C), Path),
+         {200, _, Body} = Answer = ringtail_test_http:request(get, standin:url(C, one(C)) ++ Path, [{"Accept-Encoding", "gzip"}]),
+         ?assertEqual("gzip", ringtail_test_http:header("content-encoding", Answer)),
+         ?assertEqual(Plain, zlib:gunzip(Body))
+     end || Path <- ["/explore/clusters/default/preflist", "/explore/clusters/default/preflist?format=full"]].
+
+every_name_of_the_cluster(Config) ->
+    C = c(Config),
+    Uuid = ringtail_test_http:header("x-ringtail-cluster", get(C, one(C), "/explore/clusters/default/preflist")),
+    ok = rpc(C, one(C), application, set_env, [ringtail, cluster_alias, "prod"]),
+    [?assertMatch({200, _, _}, get(C, one(C), "/explore/clusters/" ++ Name ++ "/preflist"))
+     || Name <- ["default", Uuid, string:uppercase(Uuid), "prod"]],
+    ok = rpc(C, one(C), application, unset_env, [ringtail, cluster_alias]),
+    {404, _, _} = Answer = get(C, one(C), "/explore/clusters/prod/preflist"),
+    ?assertMatch(#{<<"error">> := <<"unknown_cluster">>, <<"clusters">> := [<<"default">>, _]}, ringtail_test_http:json(Answer)).
+
+bad_requests_are_json(Config) ->
+    C = c(Config),
+    Preflist = "/explore/clusters/default/preflist",
+    Object = "/explore/clusters/default/bucket_types/t1/buckets/b/primary/k",
+    [begin
+         Answer = ringtail_test_http:request(Method, standin:url(C, one(C)) ++ Path, Headers),
+         ?assertEqual({Path, Status}, {Path, element(1, Answer)}),
+         ?assertMatch(#{<<"error">> := Code, <<"message">> := _}, ringtail_test_http:json(Answer)),
+         headers_are_there(Answer)
+     end || {Method, Path, Headers, Status, Code} <-
+                [{get, "/explore/clusters/nowhere/preflist", [], 404, <<"unknown_cluster">>},
+                 {get, "/explore/clusters/%00%ff/preflist", [], 404, <<"unknown_cluster">>},
+                 {get, "/riak/primary/clusters/nowhere/types/t1/buckets/b/keys/k", [], 404, <<"unknown_cluster">>},
+                 {delete, Preflist, [], 405, <<"method_not_allowed">>},
+                 {patch, Preflist, [], 405, <<"method_not_allowed">>},
+                 {post, "/explore/clusters/default/topology", [], 405, <<"method_not_allowed">>},
+                 {get, Preflist ++ "?format=xml", [], 400, <<"bad_format">>},
+                 {get, Object ++ "?route=elsewhere", [], 400, <<"bad_route">>},
+                 {get, Object, [{"X-Ringtail-Route", "elsewhere"}], 400, <<"bad_route">>},
+                 {get, "/explore/clusters/default/topology?from=x", [], 400, <<"bad_token">>},
+                 {get, "/explore/clusters/default/topology?to=1-2", [], 400, <<"bad_token">>},
+                 {get, "/explore/clusters/default/topology?to=1-0000000000000000", [], 404, <<"unknown_token">>},
+                 {get, "/explore/clusters/default/bucket_types/none/buckets/b/keys/k/preflist", [], 404, <<"no_type">>}]],
+    ?assertMatch({405, _, _}, ringtail_test_http:request(options, standin:url(C, one(C)) ++ Preflist)),
+    ?assertMatch({406, _, _}, ringtail_test_http:request(get, standin:url(C, one(C)) ++ Preflist, [{"Accept", "image/png"}])).
+
+a_malformed_host_harms_nothing(Config) ->
+    C = c(Config),
+    Url = standin:url(C, one(C)),
+    [begin
+         Answer = ringtail_test_http:raw(Url, ["GET /explore/clusters/default/preflist HTTP/1.1\r\nHost: ", Host,
+                                               "\r\nConnection: close\r\n\r\n"]),
+         ?assert(lists:member(element(1, Answer), [200, 400, 500])),
+         ?assertMatch({200, _, _}, get(C, one(C), "/explore/clusters/default/preflist"))
+     end || Host <- ["[::1", "a:b:c", "x y", ":", "host:notaport", binary:copy(<<"a">>, 4000)]].
+
+%% ---- Who serves ----
+
+only_primaries_serve(Config) ->
+    C = c(Config),
+    [begin
+         Bucket = bucket(Type),
+         Key = integer_to_binary(K),
+         Primaries = rpc(C, one(C), ringtail_test_probe, primary_nodes, [Bucket, Key]),
+         Served = [Node || Node <- nodes(C), served(put(C, Node, Type, Key, "?route=local", <<"v">>))],
+         ?assertEqual({Type, Key, Primaries}, {Type, Key, lists:sort(Served)}),
+         [case lists:member(Node, Primaries) of
+              true -> ?assertMatch({S, _, _} when S =:= 200; S =:= 300, fetch(C, Node, Type, Key, "?route=local"));
+              false -> refused(C, fetch(C, Node, Type, Key, "?route=local"), Primaries)
+          end || Node <- nodes(C)]
+     end || Type <- ["t1", "t3", "t5", "tb", "default"], K <- lists:seq(1, 6)].
+
+served({204, _, _}) -> true;
+served({421, _, _}) -> false.
+
+refused(_C, {421, _, _} = Answer, Primaries) ->
+    #{<<"error">> := <<"not_primary">>, <<"primaries">> := Listed} = ringtail_test_http:json(Answer),
+    headers_are_there(Answer),
+    ?assertEqual([atom_to_binary(Node, utf8) || Node <- Primaries], lists:usort([Name || #{<<"node">> := Name} <- Listed])),
+    [?assertMatch([_ | _], Endpoints) || #{<<"endpoints">> := Endpoints} <- Listed].
+
+key_preflist_is_riaks(Config) ->
+    C = c(Config),
+    [begin
+         Apl = rpc(C, one(C), ringtail_test_probe, apl, [bucket(Type), Key]),
+         #{<<"preflist">> := Listed} =
+             ringtail_test_http:json(get(C, one(C), "/explore/clusters/default/bucket_types/" ++ Type ++ "/buckets/b/keys/"
+                                         ++ binary_to_list(Key) ++ "/preflist")),
+         ?assertEqual([{integer_to_binary(Index), atom_to_binary(Node, utf8), Kind =:= primary} || {{Index, Node}, Kind} <- Apl],
+                      [{Index, Node, Primary} || #{<<"index">> := Index, <<"node">> := Node, <<"primary">> := Primary} <- Listed]),
+         ?assertEqual([Index div ((1 bsl 160) div 8) || {{Index, _}, _} <- Apl],
+                      [Position || #{<<"partition">> := Position} <- Listed])
+     end || Type <- ["default", "t1", "t3", "t5", "tb", "tc"], Key <- [<<"a">>, <<"key">>, <<"zz9">>]].
+
+custom_keyfun(Config) ->
+    C = c(Config),
+    %% All keys with one first byte have one place, by the operator's own function.
+    Places = [begin
+                  [Primary] = rpc(C, one(C), ringtail_test_probe, primary_nodes, [bucket("tc"), Key]),
+                  [?assertEqual(Node =:= Primary, served(put(C, Node, "tc", Key, "?route=local", <<"v">>))) || Node <- nodes(C)],
+                  Primary
+              end || Key <- [<<"x1">>, <<"x2">>, <<"xyz">>]],
+    ?assertMatch([_], lists:usort(Places)).
+
+missing_bucket_type_as_riak_says_it(Config) ->
+    C = c(Config),
+    {404, _, Native} = get(C, one(C), "/types/none/buckets/b/keys/k"),
+    [begin
+         {404, _, Ours} = Answer = fetch(C, Node, "none", <<"k">>, ""),
+         ?assertEqual(Native, Ours),
+         headers_are_there(Answer)
+     end || Node <- nodes(C)].
+
+odd_keys(Config) ->
+    C = c(Config),
+    [begin
+         {204, _, _} = ringtail_test_http:request(put, ringtail_test_cluster:url(standin:url(C, To), "t1", {"b%2Fc", Encoded}), [],
+                                                  {"application/octet-stream", Value}),
+         [?assertMatch({200, _, Value}, ringtail_test_http:request(get, ringtail_test_cluster:url(standin:url(C, Node), "t1", {"b%2Fc", Encoded})))
+          || Node <- nodes(C)],
+         ?assertMatch({200, _, Value}, get(C, To, "/types/t1/buckets/b%2Fc/keys/" ++ Encoded)),
+         [Primary] = rpc(C, To, ringtail_test_probe, primary_nodes, [{<<"t1">>, <<"b/c">>}, Key]),
+         ?assertMatch({200, _, _}, ringtail_test_http:request(get, ringtail_test_cluster:url(standin:url(C, Primary), "t1", {"b%2Fc", Encoded})
+                                                              ++ "?route=local"))
+     end || {To, {Encoded, Key}} <- lists:zip(take(8, nodes(C)),
+                                              [{"a%2Fb", <<"a/b">>}, {"c+d%2Be", <<"c d+e">>}, {"s%20p", <<"s p">>},
+                                               {"%C3%A9%E2%82%AC", <<195, 169, 226, 130, 172>>}, {"n%00l", <<"n", 0, "l">>},
+                                               {"%FF%FE", <<255, 254>>}, {lists:duplicate(1000, $k), binary:copy(<<"k">>, 1000)},
+                                               {"%3Fq%23h", <<"?q#h">>}]),
+            Value <- [crypto:hash(sha, Encoded)]].
+
+%% ---- Sending on ----
+
+proxied_as_if_served_here(Config) ->
+    C = c(Config),
+    {Primary, Other} = places(C, "t1", <<"proxied">>),
+    Headers = [{"X-Riak-Meta-One", "1"}, {"X-Riak-Meta-Two", "2, zwei"}],
+    {200, _, <<"value">>} = ringtail_test_http:request(put, route(C, Other, "t1", <<"proxied">>) ++ "?returnbody=true", Headers,
+                                                       {"text/plain; charset=utf-8", <<"value">>}),
+    Direct = fetch(C, Primary, "t1", <<"proxied">>, ""),
+    Through = fetch(C, Other, "t1", <<"proxied">>, ""),
+    ?assertEqual(content(Direct), content(Through)),
+    ?assertMatch({200, _, <<"value">>}, Through),
+    %% Each node says who it is: a client must know whom it is connected to.
+    ?assertNotEqual(ringtail_test_http:header("x-ringtail-node", Direct), ringtail_test_http:header("x-ringtail-node", Through)),
+    {200, _, <<>>} = Head = ringtail_test_http:request(head, route(C, Other, "t1", <<"proxied">>)),
+    ?assertEqual("5", ringtail_test_http:header("content-length", Head)),
+    {400, _, _} = fetch(C, Other, "t1", <<"proxied">>, "?r=nonsense"),
+    {204, _, _} = ringtail_test_http:request(delete, route(C, Other, "t1", <<"proxied">>)),
+    ?assertMatch({404, _, <<"not found\n">>}, fetch(C, Other, "t1", <<"proxied">>, "")).
+
+%% What both answers must have in common: not when they were given, and not by whom.
+content({Status, Headers, Body}) ->
+    {Status, lists:sort([Header || {Name, _} = Header <- Headers, not lists:member(Name, ["date", "x-ringtail-node"])]), Body}.
+
+siblings_and_conditions_through_a_proxy(Config) ->
+    C = c(Config),
+    {Primary, Other} = places(C, "t3", <<"siblings">>),
+    [{204, _, _} = put(C, Node, "t3", <<"siblings">>, "", Value) || {Node, Value} <- [{Primary, <<"one">>}, {Other, <<"two">>}]],
+    {300, _, _} = fetch(C, Other, "t3", <<"siblings">>, ""),
+    Accept = [{"Accept", "multipart/mixed"}],
+    {300, _, Parts} = Mixed = ringtail_test_http:request(get, route(C, Other, "t3", <<"siblings">>), Accept),
+    ?assertMatch("multipart/mixed; boundary=" ++ _, ringtail_test_http:header("content-type", Mixed)),
+    [?assertNotEqual(nomatch, binary:match(Parts, Value)) || Value <- [<<"one">>, <<"two">>]],
+    Etag = ringtail_test_http:header("etag", Mixed),
+    {304, _, <<>>} = Not = ringtail_test_http:request(get, route(C, Other, "t3", <<"siblings">>), [{"If-None-Match", Etag}]),
+    headers_are_there(Not),
+    ?assertMatch({412, _, _}, ringtail_test_http:request(get, route(C, Other, "t3", <<"siblings">>), [{"If-Match", "\"other\""}])).
+
+large_bodies_through_a_proxy(Config) ->
+    C = c(Config),
+    {Primary, Other} = places(C, "t1", <<"large">>),
+    [begin
+         Value = binary:copy(<<"0123456789abcdef">>, Size div 16),
+         {204, _, _} = put(C, Other, "t1", <<"large">>, "", Value),
+         ?assertMatch({200, _, Value}, fetch(C, Primary, "t1", <<"large">>, "")),
+         ?assertMatch({200, _, Value}, fetch(C, Other, "t1", <<"large">>, ""))
+     end || Size <- [0, 65536, 1048576, 1048592, 8388608]].
+
+redirect_keeps_path_and_query(Config) ->
+    C = c(Config),
+    {Primary, Other} = places(C, "t1", <<"red/irect">>),
+    Path = "/explore/clusters/default/bucket_types/t1/buckets/b/primary/red%2Firect?route=redirect&r=1",
+    {307, _, _} = Answer = ringtail_test_http:request(put, standin:url(C, Other) ++ Path, [], {"text/plain", <<"v">>}),
+    ?assertEqual(standin:url(C, Primary) ++ Path, ringtail_test_http:header("location", Answer)),
+    headers_are_there(Answer),
+    ?assertMatch({204, _, _}, ringtail_test_http:request(put, standin:url(C, Primary) ++ Path, [], {"text/plain", <<"v">>})),
+    {307, _, _} = ringtail_test_http:request(get, route(C, Other, "t1", <<"red%2Firect">>), [{"X-Ringtail-Route", "redirect"}]).
+
+a_request_is_forwarded_once(Config) ->
+    C = c(Config),
+    {_, Other} = places(C, "t1", <<"once">>),
+    {421, _, _} = Answer = ringtail_test_http:request(get, route(C, Other, "t1", <<"once">>), [{"X-Ringtail-Forwarded", "someone"}]),
+    ?assertMatch(#{<<"error">> := <<"not_primary">>}, ringtail_test_http:json(Answer)).
+
+%% This node's ring says that another one is the primary, whose ring says that it is not.
+rings_that_disagree(Config) ->
+    C = c(Config),
+    {Primary, Other} = places(C, "t1", <<"disagree">>),
+    [Wrong | _] = nodes(C) -- [Primary, Other],
+    Ring = standin:ring(C, Other),
+    All = lists:foldl(fun({Index, _}, R) -> riak_core_ring:transfer_node(Index, Wrong, R) end, Ring, riak_core_ring:all_owners(Ring)),
+    ok = standin:set_ring(C, Other, All),
+    ok = rpc(C, Other, ringtail_ring, refresh, [5000]),
+    [begin
+         {502, _, _} = Answer = ringtail_test_http:request(Method, route(C, Other, "t1", <<"disagree">>), [], Body),
+         ?assertMatch(#{<<"error">> := <<"rings_disagree">>}, ringtail_test_http:json(Answer)),
+         headers_are_there(Answer)
+     end || {Method, Body} <- [{get, none}, {put, {"text/plain", <<"v">>}}, {put, {"text/plain", binary:copy(<<"v">>, 2097152)}}]],
+    ok = standin:set_ring(C, Other, Ring),
+    standin:heal(C, Other),
+    ok = standin:settle(C),
+    ok = ringtail_test_cluster:wait(fun() -> element(1, put(C, Other, "t1", <<"disagree">>, "", <<"v">>)) =:= 204 end).
+
+pr_and_pw_default_to_one(Config) ->
+    C = c(Config),
+    {Primary, _} = places(C, "t1", <<"quorum">>),
+    {204, _, _} = put(C, Primary, "t1", <<"quorum">>, "", <<"v">>),
+    %% What the client gives wins, and is Riak's to judge.
+    ?assertMatch({400, _, _}, fetch(C, Primary, "t1", <<"quorum">>, "?pr=2")),
+    ?assertMatch({400, _, _}, put(C, Primary, "t1", <<"quorum">>, "?pw=2", <<"v">>)),
+    ?assertMatch({200, _, _}, fetch(C, Primary, "t1", <<"quorum">>, "?pr=0")).
+
+body_over_the_limit(Config) ->
+    C = c(Config),
+    {Primary, Other} = places(C, "t1", <<"limit">>),
+    [ok = rpc(C, Node, application, set_env, [ringtail, max_body, 100000]) || Node <- nodes(C)],
+    [begin
+         ?assertMatch({Node, {204, _, _}}, {Node, put(C, Node, "t1", <<"limit">>, "", binary:copy(<<"v">>, 100000))}),
+         {413, _, _} = Length = put(C, Node, "t1", <<"limit">>, "", binary:copy(<<"v">>, 100001)),
+         ?assertMatch(#{<<"error">> := <<"body_too_large">>}, ringtail_test_http:json(Length)),
+         {413, _, _} = Chunked = chunked(C, Node, <<"limit">>, 100001),
+         ?assertMatch(#{<<"error">> := <<"body_too_large">>}, ringtail_test_http:json(Chunked)),
+         headers_are_there(Chunked),
+         ?assertMatch({204, _, _}, chunked(C, Node, <<"limit">>, 100000))
+     end || Node <- [Primary, Other]],
+    [ok = rpc(C, Node, application, unset_env, [ringtail, max_body]) || Node <- nodes(C)].
+
+chunked(C, Node, Key, Size) ->
+    #{path := Path} = uri_string:parse(Url = route(C, Node, "t1", Key)),
+    Pieces = [50000 || _ <- lists:seq(1, Size div 50000)] ++ [Size rem 50000 || Size rem 50000 > 0],
+    ringtail_test_http:raw(Url, ["PUT ", Path, " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: text/plain\r\n"
+                                 "Transfer-Encoding: chunked\r\n\r\n",
+                                 [[integer_to_list(N, 16), "\r\n", binary:copy(<<"v">>, N), "\r\n"] || N <- Pieces], "0\r\n\r\n"]).
+
+topology_and_differences(Config) ->
+    C = c(Config),
+    {200, _, _} = Answer = get(C, one(C), "/explore/clusters/default/topology"),
+    headers_are_there(Answer),
+    Token = ringtail_test_http:header("x-ringtail-topology", Answer),
+    ?assertMatch({200, _, _}, get(C, one(C), "/explore/clusters/default/topology?from=-1&to=-1")),
+    ?assertMatch({200, _, _}, get(C, one(C), "/explore/clusters/default/topology?from=" ++ Token)),
+    ?assertMatch({200, _, _}, get(C, one(C), "/explore/clusters/default/topology?from=1-0000000000000000")).
+
+%% ---- Primaries that go and come back ----
+
+killed_primary_n_val_1(Config) ->
+    C = c(Config),
+    {Primary, Other} = places(C, "t1", <<"killed">>),
+    {204, _, _} = put(C, Other, "t1", <<"killed">>, "", <<"before">>),
+    ok = standin:kill(C, Primary),
+    Asked = nodes(C) -- [Primary],
+    [begin
+         ok = ringtail_test_cluster:wait(fun() -> element(1, put(C, Node, "t1", <<"killed">>, Route, <<"during">>)) =:= 503 end, 1000),
+         {503, _, _} = Answer = fetch(C, Node, "t1", <<"killed">>, Route),
+         ?assertMatch(#{<<"error">> := <<"no_primary">>, <<"primaries">> := [#{<<"up">> := false}]}, ringtail_test_http:json(Answer)),
+         ?assertEqual("1", ringtail_test_http:header("retry-after", Answer)),
+         headers_are_there(Answer)
+     end || Node <- Asked, Route <- ["", "?route=local", "?route=redirect"]],
+    ok = standin:restart(C, Primary),
+    ok = rpc(C, Primary, ringtail, start, []),
+    ok = ringtail_test_cluster:all_serving(C),
+    %% Nothing of what was refused landed anywhere.
+    [?assertMatch({200, _, <<"before">>}, fetch(C, Node, "t1", <<"killed">>, "")) || Node <- nodes(C)].
+
+n_val_3_with_primaries_down(Config) ->
+    C = c(Config),
+    Key = <<"three">>,
+    Primaries = rpc(C, one(C), ringtail_test_probe, primary_nodes, [bucket("t3"), Key]),
+    [A, B | _] = Primaries,
+    [Other] = nodes(C) -- Primaries,
+    {204, _, _} = put(C, Other, "t3", Key, "?w=3", <<"v">>),
+    [begin
+         ok = standin:kill(C, Down),
+         [begin
+              ok = ringtail_test_cluster:wait(fun() -> element(1, fetch(C, Node, "t3", Key, "?r=1")) =:= 200 end, 2000),
+              ?assertMatch({204, _, _}, put(C, Node, "t3", <<"other">>, "?w=1", <<"v">>))
+          end || Node <- standin:up_nodes(C)]
+     end || Down <- [A, B]],
+    Apl = rpc(C, Other, ringtail_test_probe, apl, [bucket("t3"), Key]),
+    ?assertMatch([_ | _], [fallback || {_, fallback} <- Apl]),
+    #{<<"preflist">> := Listed} = ringtail_test_http:json(get(C, Other, "/explore/clusters/default/bucket_types/t3/buckets/b/keys/three/preflist")),
+    ?assertEqual([{integer_to_binary(Index), atom_to_binary(Node, utf8), Kind =:= primary} || {{Index, Node}, Kind} <- Apl],
+                 [{Index, Node, Primary} || #{<<"index">> := Index, <<"node">> := Node, <<"primary">> := Primary} <- Listed]),
+    [begin ok = standin:restart(C, Node), ok = rpc(C, Node, ringtail, start, []) end || Node <- [A, B]],
+    ok = ringtail_test_cluster:all_serving(C).
+
+%% ---- Inside ----
+
+c(Config) -> proplists:get_value(cluster, Config).
+
+nodes(C) -> standin:nodes(C).
+
+one(C) -> hd(nodes(C)).
+
+take(N, List) -> lists:sublist(lists:append(lists:duplicate(N, List)), N).
+
+rpc(C, Node, M, F, A) -> standin:rpc(C, Node, M, F, A).
+
+get(C, Node, Path) -> ringtail_test_http:request(get, standin:url(C, Node) ++ Path).
+
+bucket("default") -> <<"b">>;
+bucket(Type) -> {list_to_binary(Type), <<"b">>}.
+
+route(C, Node, Type, Key) -> ringtail_test_cluster:url(standin:url(C, Node), Type, {"b", binary_to_list(Key)}).
+
+fetch(C, Node, Type, Key, Query) -> ringtail_test_http:request(get, route(C, Node, Type, Key) ++ Query).
+
+put(C, Node, Type, Key, Query, Value) ->
+    ringtail_test_http:request(put, route(C, Node, Type, Key) ++ Query, [], {"text/plain", Value}).
+
+%% A primary of the key and a node that is none.
+places(C, Type, Key) ->
+    Primaries = rpc(C, one(C), ringtail_test_probe, primary_nodes, [bucket(Type), Key]),
+    {hd(Primaries), hd(nodes(C) -- Primaries)}.
+
+headers_are_there(Answer) ->
+    Token = ringtail_test_http:header("x-ringtail-topology", Answer),
+    ?assert(is_list(Token) andalso ringtail_topology:is_token(Token)),
+    [?assertMatch([_, _, _, _, _], string:split(ringtail_test_http:header(Name, Answer), "-", all))
+     || Name <- ["x-ringtail-node", "x-ringtail-cluster"]].

@@ -1,0 +1,61 @@
+%% Runs inside a stand-in node: what a suite wants to know of it.
+-module(ringtail_test_probe).
+
+-export([facts/0, compare/1, apl/2, primary_nodes/2]).
+
+%% What the application must leave as it was. Riak starts vnodes as keys need them, whoever asks.
+facts() ->
+    #{routes => webmachine_router:get_routes(),
+      registered => lists:sort(registered()),
+      tables => lists:sort([ets:info(Table, name) || Table <- ets:all()]),
+      handlers => [gen_event:which_handlers(Manager) || Manager <- [riak_core_ring_events, riak_core_node_watcher_events]],
+      processes => lists:sort([Call || {_, Call} <- [{P, proc_lib:translate_initial_call(P)} || P <- processes()],
+                                       Call =/= {erlang, apply, 2}, Call =/= {riak_kv_vnode, init, 1}]),
+      ports => lists:sort([Name || {name, Name} <- [erlang:port_info(Port, name) || Port <- erlang:ports()]]),
+      applications => lists:sort([App || {App, _, _} <- application:which_applications()])}.
+
+%% The engine's primaries against riak_core's for this many random keys, while the ring may change: what was computed
+%% while it did is not counted. -> {ok, number of different rings} | {differs, ...}
+compare(Count) ->
+    compare(Count, []).
+
+compare(Left, Rings) when Left =< 0 ->
+    {ok, length(lists:usort(Rings))};
+compare(Left, Rings) ->
+    Id = riak_core_ring_manager:get_ring_id(),
+    ok = ringtail_ring:refresh(5000),
+    {ok, Ring} = riak_core_ring_manager:get_my_ring(),
+    Results = [both(random_bkey(), Ring) || _ <- lists:seq(1, 100)],
+    case {riak_core_ring_manager:get_ring_id(), [Result || {Ours, Theirs, _} = Result <- Results, Ours =/= Theirs]} of
+        {Id, []} -> compare(Left - 100, [erlang:phash2(riak_core_ring:all_owners(Ring)) | Rings]);
+        {Id, [Different | _]} -> {differs, Different};
+        _ -> compare(Left, Rings)
+    end.
+
+both({Bucket, Key} = BKey, Ring) ->
+    {ok, Ours} = ringtail_place:primaries(Bucket, Key),
+    N = proplists:get_value(n_val, riak_core_bucket:get_bucket(Bucket)),
+    Theirs = riak_core_ring:preflist(riak_core_util:chash_key(BKey), Ring),
+    {Ours, lists:sublist(Theirs, N), BKey}.
+
+random_bkey() ->
+    Types = [<<"default">>, <<"t1">>, <<"t3">>, <<"t5">>, <<"tb">>, <<"tc">>],
+    Type = lists:nth(rand:uniform(length(Types)), Types),
+    Name = rand:bytes(rand:uniform(20)),
+    Key = rand:bytes(rand:uniform(60)),
+    case Type of
+        <<"default">> -> {Name, Key};
+        _ -> {{Type, Name}, Key}
+    end.
+
+%% Riak's own annotated preflist.
+apl(Bucket, Key) ->
+    N = proplists:get_value(n_val, riak_core_bucket:get_bucket(Bucket)),
+    {ok, Ring} = riak_core_ring_manager:get_my_ring(),
+    riak_core_apl:get_apl_ann(riak_core_util:chash_key({Bucket, Key}), N, Ring, riak_core_node_watcher:nodes(riak_kv)).
+
+%% Riak's own primaries, up or not, each once.
+primary_nodes(Bucket, Key) ->
+    N = proplists:get_value(n_val, riak_core_bucket:get_bucket(Bucket)),
+    {ok, Ring} = riak_core_ring_manager:get_my_ring(),
+    lists:usort([Node || {_, Node} <- lists:sublist(riak_core_ring:preflist(riak_core_util:chash_key({Bucket, Key}), Ring), N)]).
