@@ -3,14 +3,15 @@
 
 -export([facts/0, compare/1, apl/2, primary_nodes/2]).
 
-%% What the application must leave as it was. Riak starts vnodes as keys need them, whoever asks.
+%% What the application must leave as it was. Riak starts vnodes as keys need them, whoever asks,
+%% and a process that is being started has no name yet.
 facts() ->
     #{routes => webmachine_router:get_routes(),
       registered => lists:sort(registered()),
       tables => lists:sort([ets:info(Table, name) || Table <- ets:all()]),
       handlers => [gen_event:which_handlers(Manager) || Manager <- [riak_core_ring_events, riak_core_node_watcher_events]],
       processes => lists:sort([Call || {_, Call} <- [{P, proc_lib:translate_initial_call(P)} || P <- processes()],
-                                       Call =/= {erlang, apply, 2}, Call =/= {riak_kv_vnode, init, 1}]),
+                                       not lists:member(Call, [{erlang, apply, 2}, {proc_lib, init_p, 5}, {riak_kv_vnode, init, 1}])]),
       ports => lists:sort([Name || {name, Name} <- [erlang:port_info(Port, name) || Port <- erlang:ports()]]),
       applications => lists:sort([App || {App, _, _} <- application:which_applications()])}.
 
