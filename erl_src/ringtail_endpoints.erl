@@ -111,7 +111,7 @@ url({Scheme, Host, Port}) ->
                 end,
     atom_to_list(Scheme) ++ "://" ++ Bracketed ++ ":" ++ integer_to_list(Port).
 
-%% @doc As mochijson2 wants it.
+%% @doc As mochijson2 wants it, and as the topology has it.
 -spec to_json([endpoint()]) -> term().
 to_json(Endpoints) ->
-    [{struct, [{scheme, Scheme}, {host, Host}, {port, Port}]} || {Scheme, Host, Port} <- Endpoints].
+    [{struct, [{protocol, Scheme}, {host, Host}, {port, Port}]} || {Scheme, Host, Port} <- Endpoints].

@@ -51,13 +51,21 @@ preflist(Ring, Name, Key, N, Keyfun, Up) ->
 %% @doc How a bucket's keys are placed. A keyfun of the operator's own is called through riak_core, never guessed.
 -spec placement(bucket()) -> {ok, N :: pos_integer(), keyfun()} | failure().
 placement(Bucket) ->
-    case riak_core_bucket:get_bucket(Bucket) of
-        {error, no_type} ->
-            {error, {no_type, <<"there is no such bucket type: create and activate it with riak-admin bucket-type">>}};
-        Properties ->
-            {n_val, N} = lists:keyfind(n_val, 1, Properties),
-            {ok, N, keyfun(lists:keyfind(chash_keyfun, 1, Properties))}
+    case type_exists(Bucket) of
+        true -> placed(riak_core_bucket:get_bucket(Bucket));
+        false -> placed({error, no_type})
     end.
+
+%% Asked first, because riak_core_bucket writes a line to the log for each bucket of a type that is not there, and
+%% anybody may ask for one.
+type_exists({Type, _}) -> riak_core_bucket_type:get(Type) =/= undefined;
+type_exists(_) -> true.
+
+placed({error, no_type}) ->
+    {error, {no_type, <<"there is no such bucket type: create and activate it with riak-admin bucket-type">>}};
+placed(Properties) ->
+    {n_val, N} = lists:keyfind(n_val, 1, Properties),
+    {ok, N, keyfun(lists:keyfind(chash_keyfun, 1, Properties))}.
 
 keyfun({chash_keyfun, {riak_core_util, chash_std_keyfun}}) -> std;
 keyfun({chash_keyfun, {riak_core_util, chash_bucketonly_keyfun}}) -> bucketonly;

@@ -27,6 +27,7 @@
 -record(state, {rebuild = ringtail_rebuild:new() :: ringtail_rebuild:state(),
                 builder = none :: none | {pid(), erlang:timestamp()},
                 built_id = none :: term(),              % riak_core's ring id of the snapshot
+                heard = [] :: [{pid(), ring | up}],     % the event processes that hold our handlers
                 history = ringtail_topology:history() :: ringtail_topology:history(),
                 waiting = [] :: [term()],               % refresh/1 callers that want a build begun after their call
                 served = [] :: [term()]}).              % those whose build runs
@@ -173,12 +174,17 @@ handle_info({'EXIT', Builder, Reason}, #state{builder = {Builder, Began}} = Stat
     Detail = iolist_to_binary(io_lib:format("building the snapshot failed: ~P", [Reason, 20])),
     {noreply, built(none, {error, {snapshot_failed, Detail}}, Began, State)};
 handle_info({register, What}, State) ->
-    register_handler(What),
-    {noreply, State};
+    {noreply, register_handler(What, State)};
+%% A handler was dropped, or its event process died (we are linked to it, and are told nothing else).
 handle_info({gen_event_EXIT, {riak_core_ring_events, _}, _}, State) ->
     {noreply, again(ring, State)};
 handle_info({gen_event_EXIT, {riak_core_node_watcher_events, _}, _}, State) ->
     {noreply, again(up, State)};
+handle_info({'EXIT', Process, _}, #state{heard = Heard} = State) ->
+    case lists:keyfind(Process, 1, Heard) of
+        {Process, What} -> {noreply, again(What, State)};
+        false -> {noreply, State}       % a builder that is done
+    end;
 handle_info(compare, State) ->
     _ = erlang:send_after(?COMPARE_MS, self(), compare),
     {noreply, compare(see_up(State))};
@@ -194,24 +200,29 @@ code_change(_, State, _) ->
 %% ---- Events ----
 
 %% Adding the handler calls it at once, with the present ring; before there is one that fails, and is tried again.
-register_handler(What) ->
-    Added = try
-                case What of
-                    ring -> riak_core_ring_events:add_sup_callback(fun ?MODULE:ring_event/1);
-                    up -> riak_core_node_watcher_events:add_sup_callback(fun ?MODULE:up_event/1)
-                end
-            catch
-                exit:Reason -> {error, Reason};     % Riak is starting, or the event process is being restarted
-                error:undef -> {error, no_riak_core}
-            end,
-    case Added of
-        ok -> ok;
-        _ -> _ = erlang:send_after(?REGISTER_MS, self(), {register, What}), ok
+register_handler(What, #state{heard = Heard} = State) ->
+    case lists:keymember(What, 2, Heard) of
+        true -> State;      % asked for twice: a handler dropped and its process dead
+        false ->
+            Added = try
+                        add_handler(What)
+                    catch
+                        exit:_ -> not_yet;      % Riak is starting, or the event process is being restarted
+                        error:undef -> not_yet  % there is no Riak in this VM
+                    end,
+            case Added of
+                {ok, Manager} when is_pid(Manager) -> State#state{heard = [{Manager, What} | Heard]};
+                _ -> again(What, State)
+            end
     end.
 
-again(What, State) ->
+add_handler(ring) -> {riak_core_ring_events:add_sup_callback(fun ?MODULE:ring_event/1), whereis(riak_core_ring_events)};
+add_handler(up) ->
+    {riak_core_node_watcher_events:add_sup_callback(fun ?MODULE:up_event/1), whereis(riak_core_node_watcher_events)}.
+
+again(What, #state{heard = Heard} = State) ->
     _ = erlang:send_after(?REGISTER_MS, self(), {register, What}),
-    State.
+    State#state{heard = lists:keydelete(What, 2, Heard)}.
 
 flush(Message) ->
     receive

@@ -3,7 +3,7 @@
 -module(ringtail_wm).
 
 -export([ping/2, ready/2, query_element/0, query_with/3]).
--export([methods/3, is_authorized/2, security/3, permitted/3, path_bytes/2, bucket/1]).
+-export([methods/3, json_only/2, is_authorized/2, security/3, permitted/3, path_bytes/2, bucket/1]).
 -export([refuse/6, refuse/5, error_body/4, ending/1]).
 -export_type([reqdata/0, result/1]).
 
@@ -13,20 +13,22 @@
 %% Seconds after which a client that was refused for now may try again.
 -define(RETRY_AFTER, "1").
 
-%% @doc The very first callback of every request: sets our headers, so that whatever ends the request carries them.
+%% @doc The very first callback of an old webmachine, which must be there; newer ones do not know it.
 -spec ping(reqdata(), Context) -> result(Context).
 ping(RD, Context) ->
-    {pong, wrq:set_resp_headers(ringtail_ring:headers(), RD), Context}.
+    {pong, RD, Context}.
 
-%% @doc service_available: there is a snapshot, and the path names this cluster.
+%% @doc service_available, the first callback of every webmachine: sets our headers, so that whatever ends the request
+%% carries them; then sees that there is a snapshot and that the path names this cluster.
 -spec ready(reqdata(), Context) -> result(Context).
 ready(RD, Context) ->
     case ringtail_ring:identity() of
         {ok, _, ClusterUuid, _} ->
+            Told = wrq:set_resp_headers(ringtail_ring:headers(), RD),
             Name = wrq:path_info(cluster, RD),
             case is_this_cluster(Name, ClusterUuid) of
-                true -> {true, RD, Context};
-                false -> unknown_cluster(Name, ClusterUuid, RD, Context)
+                true -> {true, Told, Context};
+                false -> unknown_cluster(Name, ClusterUuid, Told, Context)
             end;
         {error, {Code, Detail}} ->
             refuse(503, Code, Detail, RD, Context)
@@ -53,6 +55,19 @@ methods(Allowed, RD, Context) ->
             Message = ["use ", string:join([atom_to_list(Method) || Method <- Allowed], ", "), " here"],
             {Allowed, error_body(method_not_allowed, Message, [], RD), Context}
     end.
+
+%% @doc content_types_provided for JSON; a client that takes none of it is told so in JSON all the same.
+-spec json_only(reqdata(), Context) -> result(Context).
+json_only(RD, Context) ->
+    Accepted = case wrq:get_req_header("Accept", RD) of
+                   undefined -> true;
+                   Accept -> webmachine_util:choose_media_type(["application/json"], Accept) =/= none
+               end,
+    Told = case Accepted of
+               true -> RD;
+               false -> error_body(not_acceptable, "this is application/json; accept that, or leave Accept out", [], RD)
+           end,
+    {[{"application/json", to_json}], Told, Context}.
 
 %% ---- Riak's security ----
 

@@ -34,7 +34,7 @@ forbidden(RD, #key{security = Security} = Context) ->
     end.
 
 content_types_provided(RD, Context) ->
-    {[{"application/json", to_json}], RD, Context}.
+    ringtail_wm:json_only(RD, Context).
 
 resource_exists(RD, Context) ->
     case ringtail_place:preflist(ringtail_wm:bucket(RD), ringtail_wm:path_bytes(key, RD)) of

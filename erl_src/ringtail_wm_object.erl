@@ -30,8 +30,8 @@ ping(RD, Context) ->
 
 service_available(RD, #object{query_element = Element} = Context) ->
     case ringtail_wm:ready(RD, Context) of
-        {true, _, _} ->
-            delegate(service_available, ringtail_wm:query_with([{"pr", "one"}, {"pw", "one"}], Element, RD), Context);
+        {true, Told, _} ->
+            delegate(service_available, ringtail_wm:query_with([{"pr", "one"}, {"pw", "one"}], Element, Told), Context);
         Refused ->
             Refused
     end.

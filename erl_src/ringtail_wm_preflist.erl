@@ -44,7 +44,7 @@ forbidden(RD, Context) ->
     end.
 
 content_types_provided(RD, Context) ->
-    {[{"application/json", to_json}], RD, Context}.
+    ringtail_wm:json_only(RD, Context).
 
 %% The snapshot holds the compressed map too. webmachine asks for the encoders anew when it has the body, and by then
 %% resource_exists has found it.

@@ -62,7 +62,7 @@ forbidden(RD, Context) ->
     end.
 
 content_types_provided(RD, Context) ->
-    {[{"application/json", to_json}], RD, Context}.
+    ringtail_wm:json_only(RD, Context).
 
 encodings_provided(RD, Context) ->
     {[{"identity", fun(Body) -> Body end}, {"gzip", fun zlib:gzip/1}], RD, Context}.

@@ -8,7 +8,7 @@
 facts() ->
     #{routes => webmachine_router:get_routes(),
       registered => lists:sort(registered()),
-      tables => lists:sort([ets:info(Table, name) || Table <- ets:all()]),
+      tables => lists:sort([Name || Table <- ets:all(), Name <- [ets:info(Table, name)], Name =/= riak_kv_vnode]),
       handlers => [gen_event:which_handlers(Manager) || Manager <- [riak_core_ring_events, riak_core_node_watcher_events]],
       processes => lists:sort([Call || {_, Call} <- [{P, proc_lib:translate_initial_call(P)} || P <- processes()],
                                        not lists:member(Call, [{erlang, apply, 2}, {proc_lib, init_p, 5}, {riak_kv_vnode, init, 1}])]),
