@@ -1,0 +1,35 @@
+# `make demo` and `make test` are all a newcomer needs; both install what is missing.
+.PHONY: all setup build demo test check bench fuzz standin conformance bundle clean
+
+all: build
+
+setup:
+	@scripts/setup
+
+build: setup
+	cargo build --release --locked --workspace
+	rebar3 compile
+
+demo: build
+	@scripts/demo
+
+test: build
+	@scripts/test
+
+# Everything that can be said without running: format, lints, unknown calls, types. Then the tests.
+check: build
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	rebar3 xref
+	rebar3 dialyzer
+	@scripts/test
+
+bench: build
+	@scripts/bench
+
+fuzz: setup
+	@scripts/fuzz
+
+clean:
+	cargo clean
+	rm -rf _build priv dist
