@@ -20,7 +20,7 @@ test: build
 check: build
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	rebar3 xref
+	ERL_FLAGS="-pa $(CURDIR)/_build/standin/ebin" rebar3 xref
 	rebar3 dialyzer
 	@scripts/test
 

@@ -13,7 +13,10 @@
 routes(Prefixes, ObjectArgs) ->
     lists:append([under(string:tokens(Prefix, "/"), ObjectArgs) || Prefix <- Prefixes])
         ++ [{["riak", "primary", "clusters", cluster, "types", bucket_type, "buckets", bucket, "keys", key],
-             ringtail_wm_object, ObjectArgs}].
+             ringtail_wm_object, ObjectArgs},
+            {["ringtail"], ringtail_wm_page, []},
+            {["ringtail", "status"], ringtail_wm_status, [status]},
+            {["ringtail", "metrics"], ringtail_wm_status, [metrics]}].
 
 under(Prefix, ObjectArgs) ->
     Cluster = Prefix ++ ["clusters", cluster],

@@ -12,6 +12,7 @@ start_link() ->
 %% The routes come last and leave first, so that no request meets a half-stopped application. The bound on restarts is
 %% generous because of what happens when it is reached: the application ends and the node is as if it never was there.
 init([]) ->
+    ok = ringtail_count:new(),
     {ok, {{one_for_one, 10, 10},
           [worker(ringtail_ring), worker(ringtail_listeners),
            {ringtail_forward_sup, {ringtail_forward_sup, start_link, []}, permanent, infinity, supervisor,

@@ -54,9 +54,11 @@ forbidden(RD, Context) ->
     Bucket = ringtail_wm:bucket(RD),
     case ringtail_place:primaries(Bucket, ringtail_wm:path_bytes(key, RD)) of
         {ok, Primaries} ->
-            case ringtail_hop:decide(Primaries, RD) of
+            Outcome = ringtail_hop:decide(Primaries, RD),
+            ok = ringtail_count:add(Outcome),
+            case Outcome of
                 serve -> serve(RD, Context);
-                Outcome -> leave(Outcome, Primaries, RD, Context)
+                _ -> leave(Outcome, Primaries, RD, Context)
             end;
         {error, {no_type, _}} ->
             serve(RD, Context);     % so that the 404 is Riak's own
