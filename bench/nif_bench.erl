@@ -11,7 +11,7 @@
 
 -export([main/1]).
 
--define(TURNS, 100).
+-define(TURNS, 200).
 -define(N, 3).
 
 main([Ebin]) ->

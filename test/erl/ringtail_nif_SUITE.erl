@@ -9,7 +9,7 @@
          documents_of_every_ring/1, key_documents/1, batches_equal_single_calls/1, batch_longer_than_a_slice/1,
          bad_rings/1, bad_n/1, bad_arguments/1, empty_and_huge_keys/1, custom_keyfun/1,
          unknown_nodes_make_no_atoms/1, node_met_after_its_ring/1, foreign_handles/1, console_calls/1,
-         panic_is_an_exception/1, many_readers_of_one_ring/1, rings_leave_no_memory_behind/1,
+         panic_is_an_exception/1, many_readers_of_one_ring/1, large_input_takes_the_dirty_way/1, rings_leave_no_memory_behind/1,
          every_stub_has_its_nif/1, versions_agree/1, check_without_riak_core/1, check_with_riak_core/1]).
 
 suite() ->
@@ -19,7 +19,7 @@ all() ->
     [every_ring_of_the_vectors, every_hash_of_the_vectors, every_preflist_of_the_vectors, documents_of_every_ring,
      key_documents, batches_equal_single_calls, batch_longer_than_a_slice, bad_rings, bad_n, bad_arguments,
      empty_and_huge_keys, custom_keyfun, unknown_nodes_make_no_atoms, node_met_after_its_ring, foreign_handles,
-     console_calls, panic_is_an_exception, many_readers_of_one_ring, rings_leave_no_memory_behind,
+     console_calls, panic_is_an_exception, many_readers_of_one_ring, large_input_takes_the_dirty_way, rings_leave_no_memory_behind,
      every_stub_has_its_nif, versions_agree, check_without_riak_core, check_with_riak_core].
 
 %% ---- Vectors ----
@@ -354,6 +354,47 @@ many_readers_of_one_ring(_) ->
     [receive {'DOWN', Monitor, process, Pid, Reason} -> ?assertEqual({answers, Expected}, Reason) end
      || {Pid, Monitor} <- Readers],
     ok.
+
+%% No call may hold a normal scheduler for a millisecond: what could must run on a dirty one. The sizes are the ones
+%% ringtail_engine promises; a ring of 20,000 partitions is larger than any.
+large_input_takes_the_dirty_way(_) ->
+    Ring = load("spread1024x12"),
+    {ok, Large} = ringtail_engine:load_ring(
+                    ringtail_model:legacy_term(ringtail_model:ring(20000, lists:duplicate(20000, 'riak1@10.0.0.1')))),
+    Long = binary:copy(<<"k">>, 32768),
+    Short = <<"k">>,
+    ManyUp = ['riak1@10.0.0.1' || _ <- lists:seq(1, 257)],
+    Chash = fun(Key) -> fun() -> ringtail_engine:chash(<<"default">>, <<"b">>, Key, std) end end,
+    Primaries = fun(R, Key, N) -> fun() -> ringtail_engine:primaries(R, <<"default">>, <<"b">>, Key, std, N) end end,
+    Preflist = fun(R, Key, N, Up) ->
+                       fun() -> ringtail_engine:preflist(R, <<"default">>, <<"b">>, Key, std, N, Up) end
+               end,
+    lists:foreach(
+      fun({Expected, Call}) -> ?assertEqual([Expected], called(Call)) end,
+      [{chash, Chash(Short)}, {chash_dirty, Chash(Long)},
+       {primaries, Primaries(Ring, Short, 3)}, {primaries_dirty, Primaries(Ring, Long, 3)},
+       {primaries_dirty, Primaries(Ring, Short, 257)}, {primaries_dirty, Primaries(Large, Short, 3)},
+       {preflist, Preflist(Ring, Short, 3, all)}, {preflist_dirty, Preflist(Ring, Long, 3, all)},
+       {preflist_dirty, Preflist(Ring, Short, 257, all)}, {preflist_dirty, Preflist(Ring, Short, 3, ManyUp)},
+       {preflist_dirty, Preflist(Large, Short, 3, all)}]).
+
+%% The functions of ringtail_nif that a call calls.
+called(Call) ->
+    Traced = spawn_link(fun() -> receive go -> {ok, _} = Call() end end),
+    1 = erlang:trace(Traced, true, [call]),
+    _ = erlang:trace_pattern({ringtail_nif, '_', '_'}, true, [global]),
+    Monitor = monitor(process, Traced),
+    Traced ! go,
+    receive {'DOWN', Monitor, process, Traced, Reason} -> ?assertEqual(normal, Reason) end,
+    Delivered = erlang:trace_delivered(Traced),
+    receive {trace_delivered, Traced, Delivered} -> ok end,
+    _ = erlang:trace_pattern({ringtail_nif, '_', '_'}, false, [global]),
+    traced(Traced).
+
+traced(Pid) ->
+    receive {trace, Pid, call, {ringtail_nif, Function, _}} -> [Function | traced(Pid)]
+    after 0 -> []
+    end.
 
 rings_leave_no_memory_behind(_) ->
     Bytes = ringtail_test_util:ring_bytes("spread8x3"),
