@@ -210,7 +210,8 @@ sent({ok, Status, Headers, Body}, Node, Nodes, #job{cluster = Cluster} = Job) ->
     case {header("x-ringtail-cluster", Headers), Status} of
         {Cluster, 421} -> misdirected(Node, Job);
         {Cluster, _} -> {halt, Status, ringtail_forward_wm:response(Job#job.rd, Headers, Body)};
-        {undefined, _} -> no_answer(no_ringtail, Node, Nodes, Job);
+        {undefined, 404} -> no_answer(no_ringtail, Node, Nodes, Job);
+        {undefined, _} -> no_answer(not_ringtail, Node, Nodes, Job);
         {_, _} -> no_answer(other_cluster, Node, Nodes, Job)
     end;
 sent({error, {not_opened, Reason}}, Node, Nodes, Job) ->
@@ -221,11 +222,13 @@ sent({error, {Reason, _}}, Node, Nodes, Job) ->
         _ -> broken(Reason, Node, Job)
     end.
 
-%% An answer that is not our route's: what stands at this address is not the node that was meant.
+%% An answer that is not our route's: the node that was meant does not run Ringtail (it may be starting), or another one
+%% stands at its address.
 no_answer(Reason, Node, Nodes, Job) ->
     ringtail_forward:discard(),
     case is_read(Job) of
         true -> proxy(Nodes, failed(Node, Reason, Job));
+        false when Reason =:= no_ringtail -> proxy([], failed(Node, Reason, Job));     % no such route, so nothing was done
         false -> gateway(502, Reason, Node, Job)
     end.
 
@@ -288,6 +291,7 @@ told(Failures) ->
                 "; ").
 
 reason(no_ringtail) -> "does not run ringtail (call ringtail:start() there)";
+reason(not_ringtail) -> "answered otherwise than ringtail does";
 reason(other_cluster) -> "belongs to another cluster";
 reason(no_endpoint) -> "publishes no such listener";
 reason(rings_disagree) -> "has another ring than this node";
@@ -299,11 +303,11 @@ broken(bad_body, _, #job{rd = RD, primaries = Primaries}) ->
 broken(Reason, Node, Job) -> gateway(502, Reason, Node, Job).
 
 gateway(Status, Reason, Node, #job{rd = RD, primaries = Primaries} = Job) ->
-    Outcome = case is_read(Job) orelse Reason =:= rings_disagree orelse Reason =:= no_ringtail of
+    Outcome = case is_read(Job) orelse Reason =:= rings_disagree of
                   true -> "nothing was changed";
                   false -> "whether the write was done is not known: read the key before trying again"
               end,
-    Code = case lists:member(Reason, [timeout, no_ringtail, other_cluster, rings_disagree]) of
+    Code = case lists:member(Reason, [timeout, other_cluster, rings_disagree]) of
                true -> Reason;
                false -> bad_gateway
            end,

@@ -98,18 +98,21 @@ security(Before, After, RD) ->
             Security
     end.
 
-%% @doc Whether Riak would let this user do this; what it would say otherwise.
--spec permitted(reqdata(), {Permission :: string(), Bucket :: term()} | any, Security :: term()) ->
+%% @doc Whether Riak would let this user do one of these; what it would say otherwise. `any' is any user.
+-spec permitted(reqdata(), [{Permission :: string(), Bucket :: term()}] | any, Security :: term()) ->
           true | {false, reqdata()}.
 permitted(RD, Wanted, Security) ->
     case riak_kv_wm_utils:is_forbidden(RD) of
         true -> {false, error_body(forbidden, "the request's Origin or Referer is not allowed", [], RD)};
         false when Security =:= undefined; Wanted =:= any -> true;
-        false ->
-            case riak_core_security:check_permission(Wanted, Security) of
-                {true, _} -> true;
-                {false, Why, _} -> {false, error_body(forbidden, Why, [], RD)}
-            end
+        false -> granted(Wanted, Security, RD)
+    end.
+
+granted([Wanted | Others], Security, RD) ->
+    case riak_core_security:check_permission(Wanted, Security) of
+        {true, _} -> true;
+        {false, _, _} when Others =/= [] -> granted(Others, Security, RD);
+        {false, Why, _} -> {false, error_body(forbidden, Why, [], RD)}
     end.
 
 %% ---- The path ----

@@ -25,10 +25,11 @@ is_authorized(RD, Context) ->
     {{Answer, Told, _}, Security} = ringtail_wm:is_authorized(RD, Context),
     {Answer, Told, Context#key{security = Security}}.
 
-%% The permission that the protocol buffers call for the same needs.
+%% Who may read the key may ask where it is; besides there is the permission that the protocol buffers call for the same
+%% needs, which early 2.x does not know.
 forbidden(RD, #key{security = Security} = Context) ->
     Bucket = {ringtail_wm:path_bytes(bucket_type, RD), ringtail_wm:path_bytes(bucket, RD)},
-    case ringtail_wm:permitted(RD, {"riak_kv.get_preflist", Bucket}, Security) of
+    case ringtail_wm:permitted(RD, [{"riak_kv.get_preflist", Bucket}, {"riak_kv.get", Bucket}], Security) of
         true -> {false, RD, Context};
         {false, Told} -> {true, Told, Context}
     end.

@@ -69,7 +69,7 @@ forbidden(RD, Context) ->
 leave(Outcome, Primaries, RD, #object{security = Security} = Context) ->
     Permission = riak_kv_wm_utils:method_to_perm(wrq:method(RD)),
     Bucket = {ringtail_wm:path_bytes(bucket_type, RD), ringtail_wm:path_bytes(bucket, RD)},
-    case ringtail_wm:permitted(RD, {Permission, Bucket}, Security) of
+    case ringtail_wm:permitted(RD, [{Permission, Bucket}], Security) of
         true ->
             case ringtail_hop:leave(Outcome, Primaries, RD) of
                 serve -> serve(RD, Context);
