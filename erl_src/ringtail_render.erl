@@ -25,6 +25,8 @@ shown(state, {engine_refused, Code, Detail}) -> io_lib:format("not serving, ~s: 
 shown(members, Members) -> list([member(Member) || Member <- Members]);
 shown(Name, Nodes) when Name =:= up; Name =:= down -> list([atom_to_list(Node) || Node <- Nodes]);
 shown(endpoints, Endpoints) -> list([ringtail_endpoints:url(Endpoint) || Endpoint <- Endpoints]);
+shown(Name, Counts) when Name =:= requests; Name =:= connections ->
+    list([io_lib:format("~s ~b", [Name, Count]) || {Name, Count} <- Counts, is_integer(Count)]);
 shown(problems, Problems) -> list(Problems);
 shown(_, Value) when is_binary(Value) -> Value;
 shown(_, Value) when is_atom(Value) -> atom_to_list(Value);

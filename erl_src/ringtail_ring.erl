@@ -116,12 +116,15 @@ start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
 %% @doc Returns once the snapshot is that of Riak's present ring; `timeout' when that takes too long.
--spec refresh(timeout()) -> ok | timeout.
+%%
+%% A process between asks, because the answer to a call that was given up would stay in the caller's mailbox, where
+%% mochiweb takes it for a broken request.
+-spec refresh(Milliseconds :: pos_integer()) -> ok | timeout.
 refresh(Timeout) ->
-    try
-        gen_server:call(?MODULE, refresh, Timeout)
-    catch
-        exit:_ -> timeout
+    {Asker, Monitor} = spawn_monitor(fun() -> exit(gen_server:call(?MODULE, refresh, Timeout)) end),
+    receive
+        {'DOWN', Monitor, process, Asker, ok} -> ok;
+        {'DOWN', Monitor, process, Asker, _} -> timeout
     end.
 
 %% @doc Runs in riak_core's event process.

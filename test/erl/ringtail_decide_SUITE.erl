@@ -56,7 +56,8 @@ spread_over_all_up_primaries(_) ->
     ?assertEqual([?A, ?B, ?C], lists:sort(Firsts)).
 
 any_case_keeps_the_rules(_) ->
-    true = proper:quickcheck(keeps_the_rules(), [{numtests, 5000}, {to_file, user}]).
+    ?assertEqual(true, proper:quickcheck(keeps_the_rules(), [{numtests, 5000}, {to_file, user}, quiet]) =:= true
+                 orelse proper:counterexample()).
 
 keeps_the_rules() ->
     Nodes = [?A, ?B, ?C, ?D],

@@ -1,7 +1,7 @@
 %% Runs inside a stand-in node: what a suite wants to know of it.
 -module(ringtail_test_probe).
 
--export([facts/0, compare/1, apl/2, primary_nodes/2]).
+-export([facts/0, compare/1, apl/2, primary_nodes/2, connected_to/1]).
 
 %% What the application must leave as it was. Riak starts vnodes as keys need them, whoever asks,
 %% and a process that is being started has no name yet.
@@ -60,3 +60,8 @@ primary_nodes(Bucket, Key) ->
     N = proplists:get_value(n_val, riak_core_bucket:get_bucket(Bucket)),
     {ok, Ring} = riak_core_ring_manager:get_my_ring(),
     lists:usort([Node || {_, Node} <- lists:sublist(riak_core_ring:preflist(riak_core_util:chash_key({Bucket, Key}), Ring), N)]).
+
+%% Sockets of this node that are connected to this port.
+connected_to(Port) ->
+    [Socket || Socket <- erlang:ports(), erlang:port_info(Socket, name) =:= {name, "tcp_inet"},
+               {ok, {_, Peer}} <- [inet:peername(Socket)], Peer =:= Port].
