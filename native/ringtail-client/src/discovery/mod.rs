@@ -1,0 +1,325 @@
+//! Finding the cluster's nodes and following its changes.
+//!
+//! One thread per client asks for topologies, so that at most one question is under way whatever number of threads notice
+//! a change, and never more often than the minimum interval allows. Everybody else wakes it and, where they need
+//! the news, waits.
+
+mod judge;
+mod progress;
+
+use std::sync::Weak;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use ringtail_core::topology::{Endpoint, Token};
+use uuid::Uuid;
+
+use crate::error::Error;
+use crate::event::Event;
+use crate::http::Deadline;
+use crate::identity::Identity;
+use crate::net::{OpenError, Told};
+use crate::pool::NodePool;
+use crate::seed::url;
+use crate::shared::Shared;
+use crate::stats::count;
+use crate::view::View;
+use judge::{Past, Verdict, judge};
+pub(crate) use progress::Progress;
+
+/// Why somebody wants news.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wake {
+    /// The node that showed the change, to be asked first.
+    pub(crate) node: Option<Uuid>,
+    /// The token it showed.
+    pub(crate) token: Option<Token>,
+}
+
+/// How long all known nodes together are tried before the seeds are.
+const KNOWN_NODES_TIME: Duration = Duration::from_secs(10);
+/// How long one node may take to tell its topology.
+const ONE_NODE_TIME: Duration = Duration::from_secs(3);
+
+/// What asking one node came to.
+enum Asked {
+    /// The view at hand is that of the node, or has become it.
+    Settled,
+    /// The node lags behind, or belongs to another cluster.
+    NotTaken(Option<View>),
+}
+
+/// The discovery loop.
+pub(crate) struct Discovery {
+    past: Past,
+    chance: fastrand::Rng,
+    last_start: Option<Instant>,
+}
+
+impl Discovery {
+    pub(crate) fn new() -> Self {
+        Self { past: Past::default(), chance: fastrand::Rng::new(), last_start: None }
+    }
+
+    /// Runs until the client is gone.
+    pub(crate) fn run(
+        mut self,
+        shared: &Weak<Shared>,
+        wakes: &Receiver<Wake>,
+        poll: Duration,
+        pause: Duration,
+    ) {
+        loop {
+            let interval = poll.mul_f64(0.8 + 0.4 * self.chance.f64());
+            let wake = match wakes.recv_timeout(interval) {
+                Ok(wake) => Some(wake),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            if let Some(last) = self.last_start {
+                std::thread::sleep(pause.saturating_sub(last.elapsed()));
+            }
+            let Some(shared) = shared.upgrade() else { return };
+            match wake {
+                Some(wake) => {
+                    shared.progress.begin();
+                    // Whoever waits looks at the view; why it stayed the same was told to the observer.
+                    let _ = self.follow(&shared, wake);
+                    shared.progress.end();
+                }
+                None if shared.quiet_for() >= interval => {
+                    count(&shared.counters.polls);
+                    let _ = self.refresh(&shared, Wake { node: None, token: None });
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn follow(&mut self, shared: &Shared, wake: Wake) -> Result<(), Error> {
+        let view = shared.view.load_full();
+        if let (Some(view), Some(token)) = (&view, wake.token)
+            && (token == view.token()
+                || (token.ordinal == view.token().ordinal && self.past.holds(token, Instant::now())))
+        {
+            return Ok(());
+        }
+        count(&shared.counters.refreshes);
+        self.refresh(shared, wake)
+    }
+
+    /// Asks known nodes, then the seeds, until one tells a topology that can be used.
+    pub(crate) fn refresh(&mut self, shared: &Shared, wake: Wake) -> Result<(), Error> {
+        self.last_start = Some(Instant::now());
+        if let Some(view) = shared.view.load_full() {
+            if self.ask_members(shared, &view, wake.node) {
+                return Ok(());
+            }
+            shared.config.observer.tell(|| Event::Reseeding);
+            count(&shared.counters.reseeds);
+        }
+        self.ask_seeds(shared)
+    }
+
+    /// Whether a node of the cluster answered.
+    fn ask_members(&mut self, shared: &Shared, view: &View, first: Option<Uuid>) -> bool {
+        let protocol = shared.config.protocol();
+        let deadline = Deadline::after(KNOWN_NODES_TIME);
+        let mut answered = false;
+        for place in view.to_ask(protocol, first, |uuid| shared.pools.is_suspect(uuid), &mut self.chance) {
+            let member = view.member(place);
+            let pool = shared.pools.of(member.uuid);
+            for endpoint in View::endpoints(member, protocol) {
+                if deadline.left().is_none() {
+                    return answered;
+                }
+                let expected = Identity { cluster: view.snapshot().cluster().uuid, node: member.uuid };
+                match self.ask(shared, endpoint, Some(expected), pool.as_deref()) {
+                    Ok(Asked::Settled) => return true,
+                    Ok(Asked::NotTaken(_)) => {
+                        answered = true;
+                        break;
+                    }
+                    Err(error) => {
+                        if let Some(pool) = &pool {
+                            pool.suspect();
+                        }
+                        shared.failed(&member.name, &error);
+                    }
+                }
+            }
+        }
+        answered
+    }
+
+    fn ask_seeds(&mut self, shared: &Shared) -> Result<(), Error> {
+        let mut tried: Vec<(String, Error)> = Vec::new();
+        let mut other_cluster = None;
+        for seed in shared.config.seeds() {
+            match self.ask(shared, &seed.endpoint, None, None) {
+                Ok(Asked::Settled) => return Ok(()),
+                Ok(Asked::NotTaken(Some(view))) => {
+                    other_cluster.get_or_insert((view, url(&seed.endpoint)));
+                }
+                Ok(Asked::NotTaken(None)) => {
+                    let what = "its topology is older than ours".to_owned();
+                    let address = url(&seed.endpoint);
+                    tried.push((address.clone(), Error::BadAnswer { address, what }));
+                }
+                Err(error) => {
+                    let address = url(&seed.endpoint);
+                    shared.failed(&address, &error);
+                    tried.push((address.clone(), error.into_error(&address)));
+                }
+            }
+        }
+        // A cluster restored under another name. Only now, when no seed knows the one at hand.
+        if let Some((view, address)) = other_cluster {
+            self.take_over(shared, view, &address);
+            return Ok(());
+        }
+        match <[_; 1]>::try_from(tried) {
+            Ok([(_, error)]) => Err(error),
+            Err(tried) => Err(Error::Unreachable {
+                tried: tried.into_iter().map(|(address, error)| (address, error.bare_message())).collect(),
+            }),
+        }
+    }
+
+    /// Asks one endpoint: over an idle connection, else at each address behind it until one answers well.
+    fn ask(
+        &mut self,
+        shared: &Shared,
+        endpoint: &Endpoint,
+        expected: Option<Identity>,
+        pool: Option<&NodePool>,
+    ) -> Result<Asked, OpenError> {
+        let deadline = Deadline::after(ONE_NODE_TIME.max(shared.config.connect_timeout));
+        let net = &shared.net;
+        if let Some(pool) = pool
+            && let Some(connection) = pool.take(endpoint, shared.config.max_idle)
+        {
+            let from = shared.view.load().as_ref().map(|view| view.token());
+            // A connection that the node has closed meanwhile says nothing of the node.
+            if let Ok((connection, told)) = net.topology(connection, endpoint, expected, from, deadline) {
+                if let Some(connection) = connection {
+                    pool.give_back(endpoint, connection, shared.config.max_idle_per_node);
+                }
+                return self.judge(shared, endpoint, told, deadline);
+            }
+        }
+        let mut last = OpenError::NoAnswer("its name has no address".into());
+        for address in net.addresses(endpoint, deadline)? {
+            let from = shared.view.load().as_ref().map(|view| view.token());
+            let asked = net
+                .connect(endpoint, address, deadline, &shared.counters)
+                .and_then(|connection| net.topology(connection, endpoint, expected, from, deadline));
+            match asked.and_then(|(connection, told)| {
+                let by = told.by;
+                let asked = self.judge(shared, endpoint, told, deadline)?;
+                if let Some(connection) = connection {
+                    shared.keep(by, endpoint, connection);
+                }
+                Ok(asked)
+            }) {
+                Ok(asked) => return Ok(asked),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    fn judge(
+        &mut self,
+        shared: &Shared,
+        endpoint: &Endpoint,
+        told: Told,
+        deadline: Deadline,
+    ) -> Result<Asked, OpenError> {
+        let address = url(endpoint);
+        let current = shared.view.load_full();
+        let mut told = told;
+        for whole in [false, true] {
+            if whole {
+                // What differs was of no use. Once more, everything, over a connection of its own.
+                let mut answer = Err(OpenError::NoAnswer("its name has no address".into()));
+                for socket in shared.net.addresses(endpoint, deadline)? {
+                    answer = shared
+                        .net
+                        .connect(endpoint, socket, deadline, &shared.counters)
+                        .and_then(|new| shared.net.topology(new, endpoint, Some(told.by), None, deadline));
+                    if answer.is_ok() {
+                        break;
+                    }
+                }
+                told = answer?.1;
+            }
+            match judge(current.as_deref(), &self.past, told.by, &told.answer, Instant::now()) {
+                Verdict::Same(view) => {
+                    shared.seen_up(view);
+                    return Ok(Asked::Settled);
+                }
+                Verdict::Newer(view) => {
+                    self.take_over(shared, view, &address);
+                    return Ok(Asked::Settled);
+                }
+                Verdict::Older(token) => {
+                    count(&shared.counters.older_refused);
+                    if let Some(ours) = current.as_ref().map(|view| view.token()) {
+                        shared.config.observer.tell(|| Event::Older { address, token, ours });
+                    }
+                    return Ok(Asked::NotTaken(None));
+                }
+                Verdict::OtherCluster(view) => return Ok(Asked::NotTaken(Some(view))),
+                Verdict::NeedWhole => {}
+                Verdict::Bad(what) => return Err(OpenError::NoTopology(Error::BadAnswer { address, what })),
+            }
+        }
+        let what = "it answers a difference where the whole topology was asked for".into();
+        Err(OpenError::NoTopology(Error::BadAnswer { address, what }))
+    }
+
+    fn take_over(&mut self, shared: &Shared, view: View, address: &str) {
+        let from = shared.view.load().as_ref().map(|view| view.token());
+        if let Some(from) = from {
+            self.past.leave(from, Instant::now());
+        }
+        let token = view.token();
+        shared.replace(view);
+        shared.config.observer.tell(|| Event::Topology { address: address.to_owned(), from, token });
+    }
+}
+
+impl Shared {
+    /// Says what a node was seen to have, and wakes the discovery where that is news. An older ring of a node that lags is
+    /// none.
+    pub(crate) fn heard(&self, node: Uuid, cluster: Option<Uuid>, token: Option<Token>) {
+        self.last_heard.store(self.born.elapsed().as_millis() as u64, Ordering::Relaxed);
+        let (Some(token), Some(view)) = (token, &*self.view.load()) else { return };
+        if token == view.token() || cluster != Some(view.snapshot().cluster().uuid) {
+            return;
+        }
+        if token.ordinal < view.token().ordinal {
+            count(&self.counters.older_refused);
+            return;
+        }
+        self.wake(Wake { node: Some(node), token: Some(token) });
+    }
+
+    /// Wakes the discovery. Where it is awake already, it will look after this, too.
+    pub(crate) fn wake(&self, wake: Wake) {
+        let _ = self.wakes.try_send(wake);
+    }
+
+    /// Wakes the discovery and waits until the view is another than `used`, or it has asked.
+    pub(crate) fn refresh_and_wait(&self, used: Token, wake: Wake, deadline: Deadline) {
+        let changed = || self.view.load().as_ref().is_none_or(|view| view.token() != used);
+        let ticket = self.progress.ticket();
+        if changed() {
+            return;
+        }
+        self.wake(wake);
+        self.progress.wait(ticket, changed, deadline);
+    }
+}

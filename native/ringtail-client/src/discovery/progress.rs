@@ -1,0 +1,59 @@
+//! How far the discovery is, for those who wait for it.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::http::Deadline;
+
+/// Counts the refreshes that began and ended.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    counts: Mutex<Counts>,
+    moved: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    begun: u64,
+    ended: u64,
+}
+
+/// The first refresh that begins after the ticket was taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticket(u64);
+
+impl Progress {
+    pub(super) fn begin(&self) {
+        self.lock().begun += 1;
+    }
+
+    pub(super) fn end(&self) {
+        self.lock().ended += 1;
+        self.moved.notify_all();
+    }
+
+    pub(super) fn ticket(&self) -> Ticket {
+        Ticket(self.lock().begun + 1)
+    }
+
+    /// Waits until the refresh of the ticket has ended, or an earlier one brought what was wanted.
+    pub(super) fn wait(&self, ticket: Ticket, enough: impl Fn() -> bool, deadline: Deadline) {
+        let mut counts = self.lock();
+        while counts.ended < ticket.0 && !enough() {
+            let Some(left) = deadline.left() else { return };
+            // Not longer than this in one go: the wake may have been lost to one whose refresh just ended.
+            let (next, timeout) = self
+                .moved
+                .wait_timeout(counts, left.min(Duration::from_secs(1)))
+                .unwrap_or_else(PoisonError::into_inner);
+            counts = next;
+            if timeout.timed_out() {
+                return;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

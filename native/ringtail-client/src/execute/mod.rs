@@ -1,0 +1,229 @@
+//! Carrying out a request: choose a node, send, look at what came, and by the retry policy once more.
+
+mod attempt;
+mod trouble;
+mod weigh;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ringtail_core::hash_key;
+use uuid::Uuid;
+
+use crate::content::Source;
+use crate::discovery::Wake;
+use crate::error::Error;
+use crate::event::{Event, Why};
+use crate::http::{BodyReader, Deadline, ResponseHead};
+use crate::object::ObjectName;
+use crate::properties::BucketProperties;
+use crate::retry::{Happened, Kind, Next, Retry};
+use crate::shared::Shared;
+use crate::stats::count;
+use crate::view::View;
+use attempt::{Attempt, Failed};
+use trouble::Trouble;
+use weigh::Weighed;
+
+/// A request for a node.
+pub(crate) struct Call {
+    pub(crate) method: &'static str,
+    pub(crate) kind: Kind,
+    /// What stands before the cluster's UUID in the path. Without a cluster in it the path is Riak's own.
+    pub(crate) before_cluster: &'static str,
+    /// What stands after it, with the query.
+    pub(crate) after_cluster: String,
+    pub(crate) fields: Vec<(String, Vec<u8>)>,
+}
+
+impl Call {
+    /// One of Riak's own paths: its answers do not bear Ringtail's headers.
+    fn is_riaks(&self) -> bool {
+        self.before_cluster.is_empty()
+    }
+
+    /// The path and query, with the time that is left for Riak to keep to.
+    fn target(&self, cluster: Uuid, left: Duration) -> String {
+        if self.is_riaks() {
+            return self.after_cluster.clone();
+        }
+        let mark = if self.after_cluster.contains('?') { '&' } else { '?' };
+        let left = left.as_millis().max(1);
+        format!("{}{cluster}{}{mark}timeout={left}", self.before_cluster, self.after_cluster)
+    }
+}
+
+/// Where a request goes.
+#[derive(Clone, Copy)]
+pub(crate) enum Goal<'a> {
+    /// To a primary of an object.
+    Primary(&'a ObjectName),
+    /// To any node.
+    Any,
+}
+
+/// A response whose body is still to be read.
+pub(crate) struct Answer {
+    pub(crate) node: String,
+    pub(crate) head: ResponseHead,
+    pub(crate) body: BodyReader,
+}
+
+/// The node an attempt goes to.
+struct Target {
+    place: usize,
+    why: Why,
+    left: usize,
+}
+
+impl Shared {
+    /// Carries out a request until the deadline.
+    pub(crate) fn execute(
+        self: &Arc<Self>,
+        goal: Goal<'_>,
+        call: &Call,
+        source: &mut Source<'_>,
+        time: Duration,
+    ) -> Result<Answer, Error> {
+        let deadline = Deadline::after(time);
+        let mut chance = fastrand::Rng::new();
+        let mut retry = Retry::new(call.kind);
+        let mut view = self.view();
+        let mut excluded: Vec<Uuid> = Vec::new();
+        let mut last = Trouble::default();
+        let mut first = true;
+        loop {
+            if deadline.left().is_none() {
+                return Err(last.timed_out(time));
+            }
+            let target = self.target(&view, goal, &excluded, deadline, &mut chance)?;
+            let (happened, left) = match target {
+                None => {
+                    if excluded.is_empty() {
+                        return Err(self.no_endpoint(&view));
+                    }
+                    (Happened::NoneLeft, 0)
+                }
+                Some(Target { place, why, left }) => {
+                    let member = view.member(place);
+                    if !first {
+                        count(&self.counters.retries);
+                    }
+                    // A read has others to turn to: one slow node must not use up all the time.
+                    let patience = match (call.kind, left, deadline.left()) {
+                        (Kind::Read, 1.., Some(time_left)) => deadline.or_after(time_left / 2),
+                        _ => deadline,
+                    };
+                    let attempt =
+                        Attempt { shared: self, view: &view, member, call, why, patience, deadline };
+                    let happened = match attempt.run(source) {
+                        Ok(answer) => match self.weigh(&view, call.kind, answer, goal, &mut last)? {
+                            Weighed::Final(answer) => {
+                                if first && matches!(goal, Goal::Primary(_)) {
+                                    count(&self.counters.hits);
+                                }
+                                return Ok(answer);
+                            }
+                            Weighed::Again(happened) => happened,
+                        },
+                        Err(Failed::Local(cause)) => {
+                            return Err(Error::Local { what: "cannot read what is to be stored", cause });
+                        }
+                        Err(Failed::NotSent(why)) => {
+                            last.note(&member.name, why);
+                            self.wake(Wake { node: None, token: None });
+                            Happened::NotSent
+                        }
+                        Err(Failed::Lost(why)) => {
+                            self.config
+                                .observer
+                                .tell(|| Event::Failed { node: member.name.clone(), why: why.clone() });
+                            if call.kind == Kind::Write {
+                                return Err(Error::UnknownOutcome { node: member.name.clone(), cause: why });
+                            }
+                            last.note(&member.name, why);
+                            Happened::Lost
+                        }
+                    };
+                    excluded.push(member.uuid);
+                    (happened, left)
+                }
+            };
+            first = false;
+            match retry.next(happened, source.is_whole(), left, &mut chance) {
+                Next::Another => {}
+                Next::GiveUp => return Err(last.unavailable()),
+                Next::Wait(pause) => {
+                    last.rest(pause, deadline, time)?;
+                    excluded.clear();
+                }
+                Next::Refresh(pause) => {
+                    let node = match happened {
+                        Happened::Misdirected { .. } => excluded.last().copied(),
+                        _ => None,
+                    };
+                    self.refresh_and_wait(view.token(), Wake { node, token: None }, deadline);
+                    if self.view().token() == view.token() && left == 0 {
+                        last.rest(pause, deadline, time)?;
+                        excluded.clear();
+                    }
+                }
+            }
+            let now = self.view();
+            if now.token() != view.token() {
+                excluded.clear();
+            }
+            view = now;
+        }
+    }
+
+    fn target(
+        self: &Arc<Self>,
+        view: &View,
+        goal: Goal<'_>,
+        excluded: &[Uuid],
+        deadline: Deadline,
+        chance: &mut fastrand::Rng,
+    ) -> Result<Option<Target>, Error> {
+        let any = |why: Why, chance: &mut fastrand::Rng| {
+            let asked = view.to_ask(self.config.protocol(), None, |node| self.is_suspect(node), chance);
+            let mut asked = asked.into_iter().filter(|&place| !excluded.contains(&view.member(place).uuid));
+            let place = asked.next();
+            place.map(|place| Target { place, why, left: asked.count() })
+        };
+        let name = match goal {
+            Goal::Any => return Ok(any(Why::Primary { primaries: 0, up: 0 }, chance)),
+            Goal::Primary(name) => name,
+        };
+        let properties = self.properties_of(name.bucket_type(), name.bucket(), deadline)?;
+        let keyfun = match &properties.keyfun {
+            Ok(keyfun) => *keyfun,
+            Err(custom) => return Ok(any(Why::CustomKeyfun { name: custom.clone() }, chance)),
+        };
+        let hash = hash_key(name.bucket_type(), name.bucket(), name.key(), keyfun);
+        let protocol = self.config.protocol();
+        let choice =
+            view.choose(&hash, properties.n_val, protocol, |node| self.is_suspect(node), excluded, chance)?;
+        Ok(choice.member.map(|place| Target {
+            place,
+            why: Why::Primary { primaries: choice.primaries, up: choice.up },
+            left: choice.left,
+        }))
+    }
+
+    /// The properties of a bucket, known or asked for.
+    pub(crate) fn properties_of(
+        self: &Arc<Self>,
+        bucket_type: &[u8],
+        bucket: &[u8],
+        deadline: Deadline,
+    ) -> Result<Arc<BucketProperties>, Error> {
+        if let Some(properties) = self.properties.get(bucket_type, bucket, Instant::now()) {
+            return Ok(properties);
+        }
+        let time = deadline.left().unwrap_or_default();
+        let properties = Arc::new(self.ask_properties(bucket_type, bucket, time)?);
+        self.properties.put(bucket_type, bucket, Arc::clone(&properties), Instant::now());
+        Ok(properties)
+    }
+}

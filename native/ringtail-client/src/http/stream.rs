@@ -1,0 +1,173 @@
+//! Sockets, bare and under TLS, with deadlines.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
+
+use super::{Connection, Deadline};
+
+/// An address to connect to.
+#[derive(Clone)]
+pub(crate) struct Dial<'a> {
+    pub(crate) host: &'a str,
+    pub(crate) port: u16,
+    /// Present for https.
+    pub(crate) tls: Option<&'a Arc<ClientConfig>>,
+    /// How long connecting may take.
+    pub(crate) timeout: Duration,
+}
+
+/// Why no connection stands. Nothing was sent in any case.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DialError {
+    #[error("cannot find the address of {host}: {cause}")]
+    Resolve { host: String, cause: io::Error },
+    #[error("cannot connect: {0}")]
+    Connect(io::Error),
+    #[error("no TLS: {}", tls_hint(.0))]
+    Tls(io::Error),
+}
+
+fn tls_hint(error: &io::Error) -> String {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer)) => {
+            format!("{error}; give the CA that issued the node's certificate (--cacert, Config::ca)")
+        }
+        Some(rustls::Error::InvalidCertificate(
+            rustls::CertificateError::NotValidForName
+            | rustls::CertificateError::NotValidForNameContext { .. },
+        )) => format!("{error}; the certificate is another host's: connect by a name that it bears"),
+        Some(rustls::Error::InvalidMessage(_)) => {
+            format!("{error}; is that an http listener? Then write http://")
+        }
+        _ => error.to_string(),
+    }
+}
+
+impl Dial<'_> {
+    /// Connects to one of the addresses.
+    pub(crate) fn connect(&self, address: SocketAddr, deadline: Deadline) -> Result<Connection, DialError> {
+        let left = deadline.left().ok_or_else(|| DialError::Connect(Deadline::timed_out()))?;
+        let tcp = TcpStream::connect_timeout(&address, left.min(self.timeout)).map_err(DialError::Connect)?;
+        self.secure(tcp, deadline.or_after(self.timeout))
+    }
+
+    fn secure(&self, tcp: TcpStream, deadline: Deadline) -> Result<Connection, DialError> {
+        tcp.set_nodelay(true).map_err(DialError::Connect)?;
+        let Some(config) = self.tls else { return Ok(Connection::new(Stream::Plain(tcp))) };
+        let name = ServerName::try_from(self.host.to_owned())
+            .map_err(|error| DialError::Tls(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
+        let mut session = ClientConnection::new(Arc::clone(config), name)
+            .map_err(|error| DialError::Tls(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+        let mut tcp = tcp;
+        let left = deadline.left().ok_or_else(|| DialError::Tls(Deadline::timed_out()))?;
+        tcp.set_read_timeout(Some(left)).map_err(DialError::Tls)?;
+        tcp.set_write_timeout(Some(left)).map_err(DialError::Tls)?;
+        while session.is_handshaking() {
+            session.complete_io(&mut tcp).map_err(|error| DialError::Tls(timeout_as_such(error)))?;
+        }
+        Ok(Connection::new(Stream::Tls(Box::new(StreamOwned::new(session, tcp)))))
+    }
+
+    /// The addresses behind the host. The system's resolver knows no deadline, so names are looked up in a thread that
+    /// is left behind if it takes too long.
+    pub(crate) fn addresses(&self, deadline: Deadline) -> Result<Vec<SocketAddr>, DialError> {
+        if let Ok(ip) = self.host.parse::<IpAddr>() {
+            return Ok(vec![SocketAddr::new(ip, self.port)]);
+        }
+        let failed = |cause| DialError::Resolve { host: self.host.to_owned(), cause };
+        let left = deadline.left().ok_or_else(|| failed(Deadline::timed_out()))?;
+        let (sender, receiver) = crossbeam_channel::bounded(1);
+        let target = (self.host.to_owned(), self.port);
+        std::thread::Builder::new()
+            .name("ringtail-resolve".into())
+            .spawn(move || {
+                // The asker may have gone: then nobody wants the answer.
+                let _ = sender.send(target.to_socket_addrs().map(Iterator::collect::<Vec<_>>));
+            })
+            .map_err(failed)?;
+        match receiver.recv_timeout(left) {
+            Ok(answer) => answer.map_err(failed),
+            Err(_) => Err(failed(Deadline::timed_out())),
+        }
+    }
+}
+
+/// A socket that has run into its timeout says "would block" on some systems.
+pub(super) fn timeout_as_such(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::WouldBlock { Deadline::timed_out() } else { error }
+}
+
+/// A connected socket.
+pub(crate) enum Stream {
+    Plain(TcpStream),
+    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+}
+
+impl Stream {
+    fn tcp(&self) -> &TcpStream {
+        match self {
+            Self::Plain(tcp) => tcp,
+            Self::Tls(stream) => &stream.sock,
+        }
+    }
+
+    pub(super) fn read(&mut self, output: &mut [u8], deadline: Deadline) -> io::Result<usize> {
+        self.tcp().set_read_timeout(Some(deadline.left().ok_or_else(Deadline::timed_out)?))?;
+        loop {
+            let read = match self {
+                Self::Plain(tcp) => tcp.read(output),
+                Self::Tls(stream) => stream.read(output),
+            };
+            match read {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read.map_err(timeout_as_such),
+            }
+        }
+    }
+
+    pub(super) fn write_all(&mut self, mut bytes: &[u8], deadline: Deadline) -> io::Result<()> {
+        while !bytes.is_empty() {
+            self.tcp().set_write_timeout(Some(deadline.left().ok_or_else(Deadline::timed_out)?))?;
+            let written = match self {
+                Self::Plain(tcp) => tcp.write(bytes),
+                Self::Tls(stream) => stream.write(bytes),
+            };
+            match written {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(length) => bytes = &bytes[length..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(timeout_as_such(error)),
+            }
+        }
+        match self {
+            Self::Plain(_) => Ok(()),
+            Self::Tls(stream) => stream.flush().map_err(timeout_as_such),
+        }
+    }
+
+    /// Whether the peer has neither closed the connection nor said anything unasked.
+    pub(super) fn is_quiet(&self) -> bool {
+        let tcp = self.tcp();
+        if tcp.set_nonblocking(true).is_err() {
+            return false;
+        }
+        let quiet = matches!(tcp.peek(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+        tcp.set_nonblocking(false).is_ok() && quiet
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self {
+            Self::Plain(_) => "Plain",
+            Self::Tls(_) => "Tls",
+        };
+        f.debug_tuple(kind).field(&self.tcp().peer_addr().ok()).finish()
+    }
+}

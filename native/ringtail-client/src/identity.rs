@@ -1,0 +1,54 @@
+//! Who answered: the three headers that every Ringtail answer bears.
+
+use ringtail_core::topology::Token;
+use uuid::Uuid;
+
+use crate::error::IdentityMismatch;
+use crate::http::Headers;
+
+/// A node by UUID, and its cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Identity {
+    pub(crate) cluster: Uuid,
+    pub(crate) node: Uuid,
+}
+
+/// What an answer says of its sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bearing {
+    pub(crate) cluster: Option<Uuid>,
+    pub(crate) node: Option<Uuid>,
+    pub(crate) token: Option<Token>,
+}
+
+impl Bearing {
+    pub(crate) fn of(headers: &Headers) -> Self {
+        fn header<T: std::str::FromStr>(headers: &Headers, name: &str) -> Option<T> {
+            headers.text(name).and_then(|text| text.trim().parse().ok())
+        }
+        Self {
+            cluster: header(headers, "X-Ringtail-Cluster"),
+            node: header(headers, "X-Ringtail-Node"),
+            token: header(headers, "X-Ringtail-Topology"),
+        }
+    }
+
+    /// The sender; nothing where Ringtail does not run.
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        Some(Identity { cluster: self.cluster?, node: self.node? })
+    }
+
+    /// Makes sure that it is the one expected.
+    pub(crate) fn check(&self, expected: Identity, address: &str) -> Result<(), IdentityMismatch> {
+        if self.identity() == Some(expected) {
+            return Ok(());
+        }
+        Err(IdentityMismatch {
+            address: address.to_owned(),
+            expected: expected.node,
+            cluster: expected.cluster,
+            found_node: self.node,
+            found_cluster: self.cluster,
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! A client of Riak KV that goes straight to primaries.
+//!
+//! A [`Client`] is given the address of any node ([`Config`]), learns from it the whole topology of the cluster, and sends
+//! each request to a node that owns a replica of the object. It notices every change from the answers it gets anyway, and
+//! never sends anything to a node that is not the one it takes it for. Blocking; meant for many threads.
+//!
+//! What it counts is in [`Stats`]; what it does right now it tells an
+//! [observer](Config::observer).
+#![forbid(unsafe_code)]
+
+mod client;
+mod config;
+mod content;
+mod discovery;
+mod error;
+mod event;
+mod execute;
+mod http;
+mod identity;
+mod net;
+mod object;
+mod options;
+mod pool;
+mod properties;
+mod retry;
+mod seed;
+mod shared;
+mod stats;
+mod tls;
+mod view;
+
+pub use client::Client;
+pub use config::Config;
+pub use content::{Content, ReadSeek};
+pub use error::{Error, ErrorKind, IdentityMismatch};
+pub use event::{Event, Why};
+pub use object::{
+    ContentReader, Deleted, Fetched, Link, Metadata, Object, ObjectName, Siblings, Stored, Vclock,
+};
+pub use options::{Quorum, ReadOptions, WriteOptions};
+pub use properties::BucketProperties;
+pub use seed::{Credentials, Seed};
+pub use stats::Stats;
+pub use tls::TlsOptions;
+pub use view::{Choice, View};
