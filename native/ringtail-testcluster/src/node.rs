@@ -4,6 +4,7 @@ use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ringtail_core::topology::Token;
@@ -75,6 +76,7 @@ pub(crate) struct Node {
     pub(crate) fault: Mutex<Fault>,
     pub(crate) log: Mutex<Vec<Logged>>,
     streams: Mutex<Vec<TcpStream>>,
+    accepting: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Node {
@@ -90,9 +92,10 @@ impl Node {
             fault: Mutex::default(),
             log: Mutex::default(),
             streams: Mutex::default(),
+            accepting: Mutex::default(),
         });
         let (accepting, inner) = (Arc::clone(&node), Arc::downgrade(inner));
-        std::thread::spawn(move || {
+        let thread = std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let (Ok(stream), Some(inner), false) =
                     (stream, inner.upgrade(), accepting.stopped.load(Ordering::SeqCst))
@@ -109,6 +112,7 @@ impl Node {
                 });
             }
         });
+        *lock(&node.accepting) = Some(thread);
         node
     }
 
@@ -120,6 +124,9 @@ impl Node {
     pub(crate) fn stop(&self) {
         if !self.stopped.swap(true, Ordering::SeqCst) {
             let _ = TcpStream::connect(("127.0.0.1", self.port));
+        }
+        if let Some(thread) = lock(&self.accepting).take() {
+            let _ = thread.join();
         }
         for stream in lock(&self.streams).drain(..) {
             let _ = stream.shutdown(Shutdown::Both);

@@ -160,14 +160,24 @@ impl Connection {
     }
 
     fn read_any_head(&mut self, deadline: Deadline) -> Result<ResponseHead, SendError> {
+        let mut looked_at = 0;
         loop {
-            if !self.buffered().is_empty()
-                && let Some((head, length)) =
-                    ResponseHead::parse(self.buffered()).map_err(SendError::Protocol)?
+            // Parsed at first sight, for junk is no HTTP from its first byte on, and then once it has an end: what comes in
+            // small pieces is not parsed again with each of them.
+            let buffered = self.buffered();
+            if buffered.len() > looked_at
+                && (looked_at == 0
+                    || buffered.len() >= ResponseHead::LIMIT
+                    || buffered[looked_at.saturating_sub(3)..]
+                        .windows(2)
+                        .any(|pair| pair == b"\n\r" || pair == b"\n\n"))
             {
-                self.consume(length);
-                return Ok(head);
+                if let Some((head, length)) = ResponseHead::parse(buffered).map_err(SendError::Protocol)? {
+                    self.consume(length);
+                    return Ok(head);
+                }
             }
+            looked_at = self.buffered().len();
             if self.fill(deadline)? == 0 {
                 return Err(SendError::Connection(io::ErrorKind::UnexpectedEof.into()));
             }

@@ -41,11 +41,12 @@ pub(crate) struct ResponseHead {
     pub(crate) keep_alive: bool,
 }
 
-/// The largest head taken. Riak answers an index field a value; objects with thousands of them exist.
-const LIMIT: usize = 1024 * 1024;
 const MAX_FIELDS: usize = 8192;
 
 impl ResponseHead {
+    /// The largest head taken. Riak answers an index field a value; objects with thousands of them exist.
+    pub(super) const LIMIT: usize = 1024 * 1024;
+
     /// Parses the head at the start of `bytes`: with its length, or nothing where it is not all there yet.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, &'static str> {
         let mut count = 64;
@@ -56,7 +57,9 @@ impl ResponseHead {
                 Ok(httparse::Status::Complete(length)) => {
                     return Ok(Some((Self::of(&response), length)));
                 }
-                Ok(httparse::Status::Partial) if bytes.len() >= LIMIT => return Err("a head without an end"),
+                Ok(httparse::Status::Partial) if bytes.len() >= Self::LIMIT => {
+                    return Err("a head without an end");
+                }
                 Ok(httparse::Status::Partial) => return Ok(None),
                 Err(httparse::Error::TooManyHeaders) if count < MAX_FIELDS => count *= 8,
                 Err(httparse::Error::TooManyHeaders) => return Err("more header fields than anybody sends"),
@@ -130,7 +133,7 @@ mod tests {
     #[test]
     fn junk_is_refused_before_it_fills_memory() {
         assert!(ResponseHead::parse(b"\x15\x03\x01\x00\x02").is_err());
-        let endless = format!("HTTP/1.1 200 OK\r\nX: {}", "a".repeat(LIMIT));
+        let endless = format!("HTTP/1.1 200 OK\r\nX: {}", "a".repeat(ResponseHead::LIMIT));
         assert!(ResponseHead::parse(endless.as_bytes()).is_err());
     }
 

@@ -35,7 +35,9 @@ pub(crate) enum DialError {
 
 fn tls_hint(error: &io::Error) -> String {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-        Some(rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer)) => {
+        Some(rustls::Error::InvalidCertificate(
+            rustls::CertificateError::UnknownIssuer | rustls::CertificateError::BadSignature,
+        )) => {
             format!("{error}; give the CA that issued the node's certificate (--cacert, Config::ca)")
         }
         Some(rustls::Error::InvalidCertificate(
