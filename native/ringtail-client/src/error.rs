@@ -78,7 +78,7 @@ pub enum Error {
         cause: String,
     },
     /// The node refused the request.
-    #[error("{node} refused the request with {status}: {message}")]
+    #[error("{node} refused the request with {status}{}: {message}", Coded(.code))]
     Refused {
         /// The node that answered.
         node: String,
@@ -120,7 +120,7 @@ pub enum ErrorKind {
 
 impl Error {
     /// The code of this error in JSON and Erlang.
-    pub fn code(&self) -> &str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::BadSeed { .. } => "bad_seed",
             Self::BadTls(_) => "bad_tls",
@@ -132,7 +132,7 @@ impl Error {
             Self::Unavailable { .. } => "unavailable",
             Self::Timeout { .. } => "timeout",
             Self::UnknownOutcome { .. } => "unknown_outcome",
-            Self::Refused { code, .. } => code.as_deref().unwrap_or("refused"),
+            Self::Refused { .. } => "refused",
             Self::NoBucketType(_) => "no_bucket_type",
             Self::NVal(error) => error.code(),
             Self::Local { .. } => "local_io",
@@ -196,6 +196,14 @@ impl fmt::Display for Tried<'_> {
             write!(f, "{}{address}: {why}", if at == 0 { "" } else { "; " })?;
         }
         Ok(())
+    }
+}
+
+struct Coded<'a>(&'a Option<String>);
+
+impl fmt::Display for Coded<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |code| write!(f, " {code}"))
     }
 }
 

@@ -281,6 +281,27 @@ impl Node {
                 let name = (bucket_type.to_vec(), bucket.to_vec(), key.to_vec());
                 lock(&inner.store).object(request, name)
             }
+            [
+                b"explore",
+                b"clusters",
+                _,
+                b"bucket_types",
+                kind,
+                b"buckets",
+                bucket,
+                b"keys",
+                key,
+                b"preflist",
+            ] => {
+                let n = lock(&inner.store).types.get(*kind).map_or(3, |kind| kind.n_val);
+                let entries = published.preflist(kind, bucket, key, n).into_iter();
+                let entries = entries.map(|(position, index, node)| {
+                    let up = lock(&inner.ring).is_up(&node);
+                    serde_json::json!({"node": node, "partition": position, "index": index, "primary": true, "up": up})
+                });
+                let document = serde_json::json!({"preflist": entries.collect::<Vec<_>>()});
+                Response::new(200, "application/json", document.to_string())
+            }
             [b"buckets", bucket, b"props"] => lock(&inner.store).properties(b"default", bucket),
             [b"types", bucket_type, b"buckets", bucket, b"props"] => {
                 lock(&inner.store).properties(bucket_type, bucket)

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use ringtail_core::topology::{Snapshot, Token, Topology, TopologyAnswer, cluster_uuid, node_uuid};
-use ringtail_core::{Keyfun, NVal, hash_key};
+use ringtail_core::{Keyfun, Position, RingSize, hash_key};
 use uuid::Uuid;
 
 use crate::Layout;
@@ -16,15 +16,28 @@ pub(crate) struct Published {
 }
 
 impl Published {
+    /// The partitions of a key: position, index, owner.
+    pub(crate) fn preflist(
+        &self,
+        bucket_type: &[u8],
+        bucket: &[u8],
+        key: &[u8],
+        n: u32,
+    ) -> Vec<(u32, String, String)> {
+        let size = RingSize::new(self.snapshot.ring_size()).expect("a ring has partitions");
+        let first = size.position_of(&hash_key(bucket_type, bucket, key, Keyfun::Std)).0;
+        let positions = (0..n.min(size.get())).map(|step| Position((first + step) % size.get()));
+        positions
+            .map(|at| (at.0, size.index_of(at).to_string(), self.snapshot.owner(at).name.clone()))
+            .collect()
+    }
+
     /// The names of a key's primaries, each once.
     pub(crate) fn primaries(&self, bucket_type: &[u8], bucket: &[u8], key: &[u8], n: u32) -> Vec<String> {
-        let hash = hash_key(bucket_type, bucket, key, Keyfun::Std);
-        let n = NVal::new(n.min(self.snapshot.ring_size())).expect("n_val is not 0");
         let mut names: Vec<String> = Vec::new();
-        for place in self.snapshot.primaries(&hash, n).expect("n_val fits the ring") {
-            let name = &self.snapshot.members()[place].name;
-            if !names.contains(name) {
-                names.push(name.clone());
+        for (_, _, name) in self.preflist(bucket_type, bucket, key, n) {
+            if !names.contains(&name) {
+                names.push(name);
             }
         }
         names

@@ -9,9 +9,16 @@ use std::str::FromStr;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use ringtail_core::topology::TokenError;
 use ringtail_core::{KeyTextError, Keyfun, KeyfunError, NVal, NValError, keys};
 
 // clap wraps these texts to the terminal: a paragraph is one line.
+mod remote;
+
+pub use remote::{
+    DeleteArgs, GetArgs, HeadArgs, NodeArgs, ObjectArgs, PutArgs, ReadArgs, TopologyArgs, WriteArgs,
+};
+
 const AFTER_HELP: &str = "\
 Output:
   On a terminal: aligned tables with headings. In a pipe or file: one record a line, fields separated \
@@ -31,7 +38,7 @@ Exit status:
   4  unavailable
   Errors go to stderr; with --json as {\"error\": code, \"message\": text}.";
 
-/// Where keys live in a Riak KV cluster, by Riak's own rules.
+/// Where keys live in a Riak KV cluster, by Riak's own rules, and the objects behind them.
 #[derive(Debug, Parser)]
 #[command(name = "ringtail", version, after_help = AFTER_HELP, max_term_width = 100)]
 pub struct Cli {
@@ -49,6 +56,11 @@ pub enum Command {
     Ring(RingArgs),
     Preflist(PreflistArgs),
     Keys(KeysArgs),
+    Topology(TopologyArgs),
+    Get(GetArgs),
+    Head(HeadArgs),
+    Put(PutArgs),
+    Delete(DeleteArgs),
 }
 
 /// Show a ring: cluster, members with their share of partitions, pending transfers
@@ -64,11 +76,14 @@ In a pipe every line begins with what it is about:
 Examples:
   ringtail ring /var/lib/riak/ring/riak_core_ring.default.20260101120000
   ringtail ring --owners RING | awk -F'\\t' '$1 == \"owner\" && $3 == \"riak1@10.0.0.1\" {print $2}'
-  ringtail ring --json RING | jq .members")]
+  ringtail ring --json RING | jq .members
+  ringtail ring http://10.0.0.1:8098")]
 pub struct RingArgs {
-    /// Ring file of a node (data directory, ring/riak_core_ring.*), - for stdin
-    #[arg(value_name = "FILE")]
-    pub ring: RingSource,
+    /// Ring file of a node (data directory, ring/riak_core_ring.*), - for stdin, or URLs of nodes
+    #[arg(value_name = "FILE|URL", required = true, num_args = 1..)]
+    pub ring: Vec<RingSource>,
+    #[command(flatten)]
+    pub node: NodeArgs,
     /// Show the owner of every partition as well
     #[arg(long)]
     pub owners: bool,
@@ -83,11 +98,17 @@ Examples:
   ringtail preflist --ring RING --bucket users --key user123
   ringtail preflist --ring RING --type maps --bucket a%2Fb --key 100%25 --n 1
   ringtail preflist --ring RING --bucket b --key 00ff --hex --json
+  ringtail preflist http://10.0.0.1:8098 --bucket users --key user123
   ringtail preflist --ring RING --bucket b --key k --down riak1@10.0.0.1 riak2@10.0.0.2")]
 pub struct PreflistArgs {
-    /// Ring file of a node (data directory, ring/riak_core_ring.*), - for stdin
-    #[arg(long, value_name = "FILE")]
-    pub ring: RingSource,
+    /// URLs of nodes: the preflist as a node has it, by the bucket's properties and the nodes that are up
+    #[arg(value_name = "URL", conflicts_with_all = ["ring", "n", "keyfun", "down"])]
+    pub urls: Vec<String>,
+    #[command(flatten)]
+    pub node: NodeArgs,
+    /// Ring file of a node (data directory, ring/riak_core_ring.*), - for stdin, or a node's URL
+    #[arg(long, value_name = "FILE|URL", required_unless_present = "urls")]
+    pub ring: Option<RingSource>,
     #[command(flatten)]
     pub bucket: BucketArgs,
     /// Key, in percent notation (or see --hex)
@@ -120,8 +141,8 @@ Examples:
   ringtail keys --ring RING --bucket users --count --n 1 < keys.txt
   find . -type f -print0 | ringtail keys --ring RING --bucket files --null --json")]
 pub struct KeysArgs {
-    /// Ring file of a node (data directory, ring/riak_core_ring.*), - for stdin
-    #[arg(long, value_name = "FILE")]
+    /// Ring file of a node (data directory, ring/riak_core_ring.*), - for stdin, or a node's URL
+    #[arg(long, value_name = "FILE|URL")]
     pub ring: RingSource,
     #[command(flatten)]
     pub bucket: BucketArgs,
@@ -157,8 +178,7 @@ pub struct BucketArgs {
     pub keyfun: Keyfun,
 }
 
-/// Where a ring comes from. (A node, when `http://` or `https://` URLs are taken; until then they are refused with words
-/// to that effect and not looked for among the files.)
+/// Where a ring comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RingSource {
     /// A file.
@@ -201,6 +221,8 @@ pub fn error_code(error: &clap::Error) -> &'static str {
     } else if let Some(error) = source.downcast_ref::<KeyfunError>() {
         error.code()
     } else if let Some(error) = source.downcast_ref::<KeyTextError>() {
+        error.code()
+    } else if let Some(error) = source.downcast_ref::<TokenError>() {
         error.code()
     } else {
         "usage"

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use ringtail_client::ErrorKind;
+
 /// Exit statuses of every command (`--help` documents them). Statuses 3 (not found) and 4 (unavailable) are kept for
 /// answers about objects and nodes: a missing local file is a plain failure, so that a script never takes it for a
 /// missing object.
@@ -12,6 +14,10 @@ pub enum Exit {
     Failed = 1,
     /// The command line, or a value on it, makes no sense.
     Usage = 2,
+    /// What was asked for is not there.
+    NotFound = 3,
+    /// The cluster cannot serve it now.
+    Unavailable = 4,
 }
 
 /// What ended a command early.
@@ -41,6 +47,11 @@ impl Failure {
         Self::Said { exit: Exit::Usage, code, message: message.into() }
     }
 
+    /// What was asked for is not there.
+    pub fn not_found(code: &'static str, message: impl Into<String>) -> Self {
+        Self::Said { exit: Exit::NotFound, code, message: message.into() }
+    }
+
     /// Writing the answer failed.
     pub fn output(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
@@ -63,6 +74,18 @@ impl Failure {
                 ExitCode::from(exit as u8)
             }
         }
+    }
+}
+
+impl From<ringtail_client::Error> for Failure {
+    fn from(error: ringtail_client::Error) -> Self {
+        let exit = match error.kind() {
+            ErrorKind::Usage => Exit::Usage,
+            ErrorKind::NotFound => Exit::NotFound,
+            ErrorKind::Unavailable => Exit::Unavailable,
+            ErrorKind::Failed => Exit::Failed,
+        };
+        Self::Said { exit, code: error.code(), message: error.to_string() }
     }
 }
 

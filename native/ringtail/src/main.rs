@@ -1,6 +1,7 @@
 //! The companion executable: parses the command line, runs the command, turns its outcome into an exit status.
 
 mod args;
+mod clustersummary;
 mod commands;
 mod failure;
 mod keytext;

@@ -1,10 +1,11 @@
-//! Reads a ring from a file of a node, or from stdin.
+//! Reads a ring from a file of a node, from stdin, or through a node's topology.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use ringtail_core::Ring;
+use ringtail_client::{Client, Config};
+use ringtail_core::{Ring, RingParts};
 
 use crate::args::RingSource;
 use crate::failure::Failure;
@@ -26,14 +27,24 @@ pub fn load(source: &RingSource) -> Result<Ring, Failure> {
             })?;
             decode("stdin", bytes)
         }
-        RingSource::Node(url) => Err(Failure::usage(
-            "ring_file_wanted",
-            format!(
-                "{url} is the address of a node, and this version reads rings from files only: copy the newest \
-                 riak_core_ring.* file of the ring directory in the node's data directory and give its name"
-            ),
-        )),
+        RingSource::Node(url) => of_node(url),
     }
+}
+
+/// The ring of a node's cluster. What a topology does not tell (claimant, pending transfers) is not in it.
+fn of_node(url: &str) -> Result<Ring, Failure> {
+    let client = Client::connect(Config::new([url])?)?;
+    let view = client.view();
+    let snapshot = view.snapshot();
+    let parts = RingParts {
+        cluster_name: Some(snapshot.cluster().name.clone()),
+        owners: snapshot.owners().map(|(index, owner)| (index, owner.name.clone())).collect(),
+        members: snapshot.members().iter().map(|member| (member.name.clone(), member.status)).collect(),
+        rvsn_sum: view.token().ordinal,
+        resizing: snapshot.resizing(),
+        ..RingParts::default()
+    };
+    Ring::from_parts(parts).map_err(|error| Failure::failed(error.code(), format!("{url}: {error}")))
 }
 
 fn open(path: &Path) -> io::Result<File> {

@@ -47,6 +47,9 @@ impl Call {
         if self.is_riaks() {
             return self.after_cluster.clone();
         }
+        if !self.before_cluster.starts_with("/riak/") {
+            return format!("{}{cluster}{}", self.before_cluster, self.after_cluster);
+        }
         let mark = if self.after_cluster.contains('?') { '&' } else { '?' };
         let left = left.as_millis().max(1);
         format!("{}{cluster}{}{mark}timeout={left}", self.before_cluster, self.after_cluster)

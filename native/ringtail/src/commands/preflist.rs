@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use ringtail_core::keys::percent_encode;
 use ringtail_core::{KeyHash, KeyPreflist, NVal, NodeId, Ring, UpNodes, hash_key};
 
-use super::{check_n, key};
+use super::{check_n, key, remote};
 use crate::args::PreflistArgs;
 use crate::failure::Failure;
 use crate::keytext::shown;
@@ -14,7 +15,8 @@ use crate::table::{Align, Table};
 
 pub fn run(args: &PreflistArgs, out: &mut Output) -> Result<(), Failure> {
     let key = key(args)?;
-    let ring = ringfile::load(&args.ring)?;
+    let Some(source) = &args.ring else { return of_node(args, &key, out) };
+    let ring = ringfile::load(source)?;
     let n = args.bucket.n;
     check_n(&ring, n)?;
     let up = up_nodes(&ring, &args.down)?;
@@ -26,7 +28,36 @@ pub fn run(args: &PreflistArgs, out: &mut Output) -> Result<(), Failure> {
         Style::Plain => table(&preflist).write_plain(out, None),
         Style::Table => {
             let name = object_name(args, &key);
-            write_for_people(&name, &hash, &preflist, &down_primaries(&ring, &hash, n, &up), out)
+            write_for_people(&name, &hash.to_string(), &preflist, &down_primaries(&ring, &hash, n, &up), out)
+        }
+    }
+    .map_err(Failure::output)
+}
+
+/// The preflist as a node has it.
+fn of_node(args: &PreflistArgs, key: &[u8], out: &mut Output) -> Result<(), Failure> {
+    let client = remote::connect(&args.urls, &args.node)?;
+    let (bucket_type, bucket) = (&args.bucket.bucket_type.0, &args.bucket.bucket.0);
+    // So that a bucket type that does not exist is told as such, and for the hash.
+    let properties = client.properties(bucket_type, bucket)?;
+    let path = format!(
+        "/bucket_types/{}/buckets/{}/keys/{}/preflist",
+        percent_encode(bucket_type),
+        percent_encode(bucket),
+        percent_encode(key)
+    );
+    let preflist: KeyPreflist = serde_json::from_slice(&client.document(&path)?).map_err(|error| {
+        Failure::failed("bad_answer", format!("the node's preflist makes no sense: {error}"))
+    })?;
+    match out.style {
+        Style::Json => out.json(&preflist),
+        Style::Plain => table(&preflist).write_plain(out, None),
+        Style::Table => {
+            let hash = match &properties.keyfun {
+                Ok(keyfun) => hash_key(bucket_type, bucket, key, *keyfun).to_string(),
+                Err(name) => format!("computed by {name}"),
+            };
+            write_for_people(&object_name(args, key), &hash, &preflist, &[], out)
         }
     }
     .map_err(Failure::output)
@@ -100,7 +131,7 @@ fn table(preflist: &KeyPreflist) -> Table {
 
 fn write_for_people(
     name: &[(&'static str, String)],
-    hash: &KeyHash,
+    hash: &str,
     preflist: &KeyPreflist,
     down: &[String],
     out: &mut dyn Write,

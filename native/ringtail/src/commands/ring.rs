@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use ringtail_core::RingSummary;
 
-use crate::args::RingArgs;
+use super::remote;
+use crate::args::{RingArgs, RingSource};
+use crate::clustersummary::ClusterSummary;
 use crate::failure::Failure;
 use crate::keytext::shown;
 use crate::output::{Output, Style};
@@ -12,12 +14,38 @@ use crate::ringfile;
 use crate::table::{Align, Table};
 
 pub fn run(args: &RingArgs, out: &mut Output) -> Result<(), Failure> {
-    let ring = ringfile::load(&args.ring)?;
+    let source = match &args.ring[..] {
+        [source @ (RingSource::File(_) | RingSource::Stdin)] => source,
+        sources => return of_nodes(args, &urls(sources)?, out),
+    };
+    let ring = ringfile::load(source)?;
     let summary = RingSummary::of(&ring, args.owners);
     match out.style {
         Style::Json => out.json(&summary),
         Style::Plain => write_plain(&summary, out),
         Style::Table => write_tables(&summary, out),
+    }
+    .map_err(Failure::output)
+}
+
+fn urls(sources: &[RingSource]) -> Result<Vec<String>, Failure> {
+    let urls = sources.iter().map(|source| match source {
+        RingSource::Node(url) => Ok(url.clone()),
+        RingSource::File(_) | RingSource::Stdin => {
+            Err(Failure::usage("one_ring_wanted", "give one ring file, or URLs of nodes of one cluster"))
+        }
+    });
+    urls.collect()
+}
+
+/// The ring of a cluster as its nodes tell it.
+fn of_nodes(args: &RingArgs, urls: &[String], out: &mut Output) -> Result<(), Failure> {
+    let client = remote::connect(urls, &args.node)?;
+    let summary = ClusterSummary::of(&client.view(), args.owners);
+    match out.style {
+        Style::Json => out.json(&summary),
+        Style::Plain => summary.write_plain(out),
+        Style::Table => summary.write_tables(out),
     }
     .map_err(Failure::output)
 }

@@ -85,7 +85,7 @@ fn values_that_make_no_sense() {
     refused(&dir, &["keys", "--ring", "-", "--bucket", "b"], 2, "stdin_twice", &["file"]);
     refused(&dir, &["ring"], 2, "usage", &["FILE"]);
     refused(&dir, &["rings", &ring], 2, "usage", &["rings"]);
-    refused(&dir, &["ring", "http://10.0.0.1:8098"], 2, "ring_file_wanted", &["riak_core_ring"]);
+    refused(&dir, &["ring", &ring, "http://10.0.0.1:8098"], 2, "one_ring_wanted", &["URLs of nodes"]);
 }
 
 #[test]

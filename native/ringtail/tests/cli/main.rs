@@ -2,8 +2,10 @@
 
 mod errors;
 mod keys;
+mod objects;
 mod pipes;
 mod preflist;
 mod ring;
 mod support;
 mod terminal;
+mod topology;

@@ -10,7 +10,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use crate::support::{Dir, ring_file};
 
 /// Both ends of a pseudo-terminal of 120 columns.
-fn terminal() -> (File, File) {
+pub fn terminal() -> (File, File) {
     let master: OwnedFd = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
@@ -22,7 +22,7 @@ fn terminal() -> (File, File) {
 }
 
 /// All that is written to a terminal until its last writer is gone, which Linux reports as an error.
-fn screen(mut master: File) -> String {
+pub fn screen(mut master: File) -> String {
     let mut text = Vec::new();
     let mut part = [0; 4096];
     loop {
