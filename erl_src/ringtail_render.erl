@@ -26,7 +26,7 @@ shown(members, Members) -> list([member(Member) || Member <- Members]);
 shown(Name, Nodes) when Name =:= up; Name =:= down -> list([atom_to_list(Node) || Node <- Nodes]);
 shown(endpoints, Endpoints) -> list([ringtail_endpoints:url(Endpoint) || Endpoint <- Endpoints]);
 shown(Name, Counts) when Name =:= requests; Name =:= connections ->
-    list([io_lib:format("~s ~b", [Name, Count]) || {Name, Count} <- Counts, is_integer(Count)]);
+    list([io_lib:format("~s ~b", [Event, Count]) || {Event, Count} <- Counts, is_integer(Count)]);
 shown(problems, Problems) -> list(Problems);
 shown(_, Value) when is_binary(Value) -> Value;
 shown(_, Value) when is_atom(Value) -> atom_to_list(Value);

@@ -12,7 +12,7 @@
 %% Reading, from any process
 -export([ring/0, identity/0, headers/0, members/0, is_member/1, endpoints/1, preflist/0, info/0, up/0, history/0, state/0, builds/0]).
 %% Following
--export([start_link/0, refresh/1, ring_event/1, up_event/1]).
+-export([start_link/0, refresh/1, ask_refresh/1, ring_event/1, up_event/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
 -export_type([missing/0]).
 
@@ -121,11 +121,16 @@ start_link() ->
 %% mochiweb takes it for a broken request.
 -spec refresh(Milliseconds :: pos_integer()) -> ok | timeout.
 refresh(Timeout) ->
-    {Asker, Monitor} = spawn_monitor(fun() -> exit(gen_server:call(?MODULE, refresh, Timeout)) end),
+    {Asker, Monitor} = spawn_monitor(?MODULE, ask_refresh, [Timeout]),
     receive
         {'DOWN', Monitor, process, Asker, ok} -> ok;
         {'DOWN', Monitor, process, Asker, _} -> timeout
     end.
+
+%% @doc The process between.
+-spec ask_refresh(Milliseconds :: pos_integer()) -> no_return().
+ask_refresh(Timeout) ->
+    exit(gen_server:call(?MODULE, refresh, Timeout)).
 
 %% @doc Runs in riak_core's event process.
 -spec ring_event(term()) -> ok.
