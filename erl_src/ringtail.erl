@@ -7,7 +7,7 @@
 -module(ringtail).
 
 %% This node
--export([start/0, stop/0, status/0, preflist/2, primaries/2, owners/0, where/2, topology/0, print/1, help/0, compile/1]).
+-export([start/0, stop/0, status/0, preflist/2, primaries/2, owners/0, where/2, topology/0, print/1, help/0, compile/0, compile/1]).
 %% Any ring
 -export([ring/1, info/1, owners/1, hash/2, hash/3]).
 -export([primaries/4, primaries/5, preflist/4, preflist/5, preflist/6]).
@@ -50,7 +50,10 @@ print(What) -> io:put_chars(ringtail_console:text(What)).
 -spec help() -> ok.
 help() -> io:put_chars(ringtail_render:help()).
 
-%% @doc Compiles our sources in a directory for this node's OTP release.
+%% @doc Compiles the sources beside our beams for this node's OTP release, and loads them.
+compile() -> ringtail_console:compile(filename:dirname(filename:absname(code:which(?MODULE)))).
+
+%% @doc The same for the sources in a directory.
 compile(Directory) -> ringtail_console:compile(Directory).
 
 %% ---- Any ring ----

@@ -84,10 +84,18 @@ compile(Directory) ->
             Modules = [Module || {_, {ok, Module}} <- Compiled],
             _ = [begin code:purge(Module), code:load_abs(filename:join(Directory, atom_to_list(Module))) end
                  || Module <- Modules],
+            ok = serving_again(ringtail_ring:ring()),
             {ok, Modules};
         Failed ->
             {error, Failed}
     end.
+
+%% A NIF that was just loaded does not know the rings of the one before.
+serving_again({ok, Ring, _}) ->
+    _ = ringtail_ring:reload(Ring, 5000),
+    ok;
+serving_again({error, _}) ->
+    ok.
 
 plain({<<"default">>, Bucket}) -> Bucket;
 plain(Bucket) -> Bucket.

@@ -5,6 +5,9 @@
 -export([primaries/2, primaries/4, preflist/2, placement/1]).
 -export_type([bucket/0, failure/0]).
 
+%% How long a request waits for the ring to be loaded anew. In ms.
+-define(RELOAD_MS, 2000).
+
 -type bucket() :: binary() | {Type :: binary(), Name :: binary()}.
 -type keyfun() :: std | bucketonly | {custom, module(), atom()}.
 -type failure() :: {error, {Code :: atom(), Detail :: binary()}}.
@@ -20,25 +23,23 @@ primaries(Bucket, Key) ->
 -spec primaries(bucket(), Key :: binary(), N :: pos_integer(), keyfun()) ->
           {ok, [{non_neg_integer(), node()}]} | failure().
 primaries(Bucket, Key, N, Keyfun) ->
-    case ringtail_ring:ring() of
-        {ok, Ring, Size} -> primaries(Ring, Bucket, Key, min(N, Size), Keyfun, Size);
-        {error, _} = Error -> Error
-    end.
+    in_ring(fun(Ring, Size) -> primaries(Ring, Bucket, Key, min(N, Size), Keyfun) end).
 
-primaries(Ring, Bucket, Key, N, {custom, _, _}, _) ->
+primaries(Ring, Bucket, Key, N, {custom, _, _}) ->
     ringtail_engine:primaries_of_hash(Ring, riak_core_util:chash_key({Bucket, Key}), N);
-primaries(Ring, {Type, Name}, Key, N, Keyfun, _) ->
+primaries(Ring, {Type, Name}, Key, N, Keyfun) ->
     ringtail_engine:primaries(Ring, Type, Name, Key, Keyfun, N);
-primaries(Ring, Name, Key, N, Keyfun, _) ->
+primaries(Ring, Name, Key, N, Keyfun) ->
     ringtail_engine:primaries(Ring, <<"default">>, Name, Key, Keyfun, N).
 
 %% @doc The preflist with fallbacks for the nodes that are down, as riak_core_apl:get_apl_ann/4 gives it.
 -spec preflist(bucket(), Key :: binary()) -> {ok, [{{non_neg_integer(), node()}, primary | fallback}]} | failure().
 preflist(Bucket, Key) ->
-    case {placement(Bucket), ringtail_ring:ring()} of
-        {{ok, N, Keyfun}, {ok, Ring, Size}} -> preflist(Ring, Bucket, Key, min(N, Size), Keyfun, ringtail_ring:up());
-        {{error, _} = Error, _} -> Error;
-        {_, {error, _} = Error} -> Error
+    case placement(Bucket) of
+        {ok, N, Keyfun} ->
+            in_ring(fun(Ring, Size) -> preflist(Ring, Bucket, Key, min(N, Size), Keyfun, ringtail_ring:up()) end);
+        {error, _} = Error ->
+            Error
     end.
 
 preflist(Ring, Bucket, Key, N, {custom, _, _}, Up) ->
@@ -47,6 +48,24 @@ preflist(Ring, {Type, Name}, Key, N, Keyfun, Up) ->
     ringtail_engine:preflist(Ring, Type, Name, Key, Keyfun, N, Up);
 preflist(Ring, Name, Key, N, Keyfun, Up) ->
     ringtail_engine:preflist(Ring, <<"default">>, Name, Key, Keyfun, N, Up).
+
+%% Asks the engine about the present ring. Where the NIF was replaced since that ring was loaded, it is loaded anew.
+in_ring(Ask) ->
+    case ringtail_ring:ring() of
+        {ok, Ring, Size} ->
+            case Ask(Ring, Size) of
+                {error, {foreign_ring, _}} -> in_new_ring(ringtail_ring:reload(Ring, ?RELOAD_MS), Ask);
+                Answer -> Answer
+            end;
+        {error, _} = Error ->
+            Error
+    end.
+
+in_new_ring(_, Ask) ->
+    case ringtail_ring:ring() of
+        {ok, Ring, Size} -> Ask(Ring, Size);
+        {error, _} = Error -> Error
+    end.
 
 %% @doc How a bucket's keys are placed. A keyfun of the operator's own is called through riak_core, never guessed.
 -spec placement(bucket()) -> {ok, N :: pos_integer(), keyfun()} | failure().

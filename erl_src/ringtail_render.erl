@@ -15,7 +15,7 @@ lines(Data) ->
 owners({error, Reason}) ->
     failure(Reason);
 owners(Owners) ->
-    lists:flatten([io_lib:format("~48b  ~s~n", [Index, Node]) || {Index, Node} <- Owners]).
+    lists:flatten([io_lib:format("~49b  ~s~n", [Index, Node]) || {Index, Node} <- Owners]).
 
 failure({Code, Detail}) -> lists:flatten(io_lib:format("~s: ~ts~n", [Code, Detail])).
 
@@ -76,7 +76,8 @@ help() ->
     "ringtail:preflist(Bucket, Key).      the preflist from the nodes that are up, with fallbacks\n"
     "ringtail:owners().                   every partition with its owner\n"
     "ringtail:topology().                 token, uuids, members and their endpoints\n"
-    "ringtail:compile(Directory).         compile the sources there for this node's OTP release\n"
+    "ringtail:compile().                  compile the sources beside the beams for this node's OTP release\n"
+    "ringtail:compile(Directory).         the same for the sources in a directory\n"
     "\n"
     "Bucket is a binary, or {Type, Bucket}; all three are binaries: {<<\"my_type\">>, <<\"photos\">>}.\n"
     "Where the beams do not load (\"please re-compile this module\"), compile them in the node, in its patches directory:\n"

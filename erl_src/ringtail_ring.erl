@@ -12,7 +12,7 @@
 %% Reading, from any process
 -export([ring/0, identity/0, headers/0, members/0, is_member/1, endpoints/1, preflist/0, info/0, up/0, history/0, state/0, builds/0]).
 %% Following
--export([start_link/0, refresh/1, ask_refresh/1, ring_event/1, up_event/1]).
+-export([start_link/0, refresh/1, reload/2, asker/2, ring_event/1, up_event/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
 -export_type([missing/0]).
 
@@ -116,21 +116,29 @@ start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
 %% @doc Returns once the snapshot is that of Riak's present ring; `timeout' when that takes too long.
-%%
-%% A process between asks, because the answer to a call that was given up would stay in the caller's mailbox, where
-%% mochiweb takes it for a broken request.
 -spec refresh(Milliseconds :: pos_integer()) -> ok | timeout.
 refresh(Timeout) ->
-    {Asker, Monitor} = spawn_monitor(?MODULE, ask_refresh, [Timeout]),
+    ask(refresh, Timeout).
+
+%% @doc Returns once the snapshot holds another ring than this one, which the engine no longer takes: it was loaded by a
+%% version of the NIF that was replaced since. The ring is loaded anew, whoever asks and however many do.
+-spec reload(ringtail_engine:ring(), Milliseconds :: pos_integer()) -> ok | timeout.
+reload(Refused, Timeout) ->
+    ask({reload, Refused}, Timeout).
+
+%% A process between asks, because the answer to a call that was given up would stay in the caller's mailbox, where
+%% mochiweb takes it for a broken request.
+ask(Request, Timeout) ->
+    {Asker, Monitor} = spawn_monitor(?MODULE, asker, [Request, Timeout]),
     receive
         {'DOWN', Monitor, process, Asker, ok} -> ok;
         {'DOWN', Monitor, process, Asker, _} -> timeout
     end.
 
 %% @doc The process between.
--spec ask_refresh(Milliseconds :: pos_integer()) -> no_return().
-ask_refresh(Timeout) ->
-    exit(gen_server:call(?MODULE, refresh, Timeout)).
+-spec asker(term(), Milliseconds :: pos_integer()) -> no_return().
+asker(Request, Timeout) ->
+    exit(gen_server:call(?MODULE, Request, Timeout)).
 
 %% @doc Runs in riak_core's event process.
 -spec ring_event(term()) -> ok.
@@ -161,6 +169,11 @@ handle_call(refresh, From, #state{built_id = Id} = State) ->
     case ring_id() of
         Id when State#state.builder =:= none -> {reply, ok, State};
         _ -> {noreply, changed(State#state{waiting = [From | State#state.waiting]})}
+    end;
+handle_call({reload, Refused}, From, State) ->
+    case find(ring) of
+        {ring, Refused, _} -> {noreply, changed(State#state{built_id = none, waiting = [From | State#state.waiting]})};
+        _ -> {reply, ok, State}
     end;
 handle_call(_, _, State) ->
     {reply, {error, unknown_call}, State}.

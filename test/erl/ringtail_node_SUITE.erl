@@ -9,7 +9,8 @@ all() ->
     [start_serves_and_stop_leaves_the_node_as_it_was, started_twice, decisions_equal_riak_core_while_the_ring_changes,
      a_ring_storm_costs_few_builds, events_without_a_change_cost_no_build, token_is_the_same_on_all_nodes_once_settled,
      routes_survive_the_router, without_a_snapshot_503, handlers_come_back, a_lost_snapshot_is_built_again,
-     started_while_the_node_boots, endpoints_are_published_and_follow_the_configuration, console].
+     started_while_the_node_boots, endpoints_are_published_and_follow_the_configuration, console,
+     a_replaced_nif_gets_the_ring_anew, owners_are_printed_with_all_their_digits].
 
 suite() -> [{timetrap, {seconds, 60}}].
 
@@ -230,3 +231,21 @@ get(C, Node, Path) -> ringtail_test_http:request(get, standin:url(C, Node) ++ Pa
 token(C, Node) -> ringtail_test_http:header("x-ringtail-topology", get(C, Node, "/explore/clusters/default/preflist")).
 
 port(Url) -> list_to_integer(lists:last(string:tokens(Url, ":"))).
+
+%% Routes answered 503 foreign_ring after the NIF's module was loaded again, until the ring changed.
+a_replaced_nif_gets_the_ring_anew(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    {module, ringtail_nif} = rpc(C, Node, code, load_file, [ringtail_nif]),
+    ?assertMatch({200, _, _}, get(C, Node, "/explore/clusters/default/bucket_types/t3/buckets/b/keys/k/preflist")),
+    {module, ringtail_nif} = rpc(C, Node, code, load_file, [ringtail_nif]),
+    ?assertMatch([_, _, _], rpc(C, Node, ringtail, primaries, [{<<"t3">>, <<"b">>}, <<"k">>])).
+
+%% An index can have 49 digits; one column less printed asterisks.
+owners_are_printed_with_all_their_digits(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    Owners = rpc(C, Node, ringtail, owners, []),
+    Text = rpc(C, Node, ringtail_console, text, [owners]),
+    [?assertNotEqual(0, string:str(Text, integer_to_list(Index))) || {Index, _} <- Owners],
+    ?assertEqual(0, string:str(Text, "*")).
