@@ -4,7 +4,7 @@ use ringtail_core::{KeyHash, Keyfun, NVal, UpNodes, hash_key};
 use rustler::types::list::ListIterator;
 use rustler::{Atom, Binary, Term};
 
-use crate::fault::Fault;
+use crate::fault::{Failure, Fault};
 use crate::loaded::LoadedRing;
 
 mod atoms {
@@ -12,52 +12,52 @@ mod atoms {
 }
 
 /// The ring behind a handle.
-pub fn ring<'a>(term: Term<'a>) -> Result<&'a LoadedRing, Fault> {
-    term.decode().map_err(|_| Fault::ForeignRing)
+pub fn ring<'a>(term: Term<'a>) -> Result<&'a LoadedRing, Failure> {
+    Ok(term.decode().map_err(|_| Fault::ForeignRing)?)
 }
 
 /// A binary argument, not copied.
-pub fn bytes<'a>(term: Term<'a>, name: &'static str) -> Result<Binary<'a>, Fault> {
-    Binary::from_term(term).map_err(|_| Fault::Argument(name, "a binary"))
+pub fn bytes<'a>(term: Term<'a>, name: &'static str) -> Result<Binary<'a>, Failure> {
+    Ok(Binary::from_term(term).map_err(|_| Fault::Argument(name, "a binary"))?)
 }
 
 /// `std` or `bucketonly`.
-pub fn keyfun(term: Term) -> Result<Keyfun, Fault> {
+pub fn keyfun(term: Term) -> Result<Keyfun, Failure> {
     if atoms::std() == term {
         Ok(Keyfun::Std)
     } else if atoms::bucketonly() == term {
         Ok(Keyfun::BucketOnly)
     } else {
-        Err(Fault::Argument("keyfun", "std or bucketonly"))
+        Err(Fault::Argument("keyfun", "std or bucketonly").into())
     }
 }
 
 /// The n_val; that it fits the ring is for the ring to say.
-pub fn n_val(term: Term) -> Result<NVal, Fault> {
+pub fn n_val(term: Term) -> Result<NVal, Failure> {
     let n: u32 = term.decode().map_err(|_| Fault::Argument("n", "an integer from 1 to the ring size"))?;
     Ok(NVal::new(n)?)
 }
 
 /// The hash of a key given as four terms.
-pub fn key_hash(bucket_type: Term, bucket: Term, key: Term, keyfun: Keyfun) -> Result<KeyHash, Fault> {
+pub fn key_hash(bucket_type: Term, bucket: Term, key: Term, keyfun: Keyfun) -> Result<KeyHash, Failure> {
     Ok(hash_key(&bytes(bucket_type, "type")?, &bytes(bucket, "bucket")?, &bytes(key, "key")?, keyfun))
 }
 
 /// A hash that riak_core computed.
-pub fn hash(term: Term) -> Result<KeyHash, Fault> {
+pub fn hash(term: Term) -> Result<KeyHash, Failure> {
     const EXPECTED: Fault = Fault::Argument("hash", "a binary of 20 bytes");
     let bytes: [u8; 20] = bytes(term, "hash")?.as_slice().try_into().map_err(|_| EXPECTED)?;
     Ok(KeyHash::from_bytes(bytes))
 }
 
 /// A binary argument that holds UTF-8.
-pub fn text<'a>(term: Term<'a>, name: &'static str) -> Result<&'a str, Fault> {
-    str::from_utf8(Binary::from_term(term).map_err(|_| Fault::Argument(name, "a binary"))?.as_slice())
-        .map_err(|_| Fault::Argument(name, "UTF-8"))
+pub fn text<'a>(term: Term<'a>, name: &'static str) -> Result<&'a str, Failure> {
+    let bytes = Binary::from_term(term).map_err(|_| Fault::Argument(name, "a binary"))?;
+    Ok(str::from_utf8(bytes.as_slice()).map_err(|_| Fault::Argument(name, "UTF-8"))?)
 }
 
 /// A list of binaries that hold UTF-8.
-pub fn texts<'a>(term: Term<'a>, name: &'static str) -> Result<Vec<&'a str>, Fault> {
+pub fn texts<'a>(term: Term<'a>, name: &'static str) -> Result<Vec<&'a str>, Failure> {
     list(term, Fault::Argument(name, "a list of binaries"))?.map(|element| text(element, name)).collect()
 }
 
@@ -65,7 +65,7 @@ pub fn texts<'a>(term: Term<'a>, name: &'static str) -> Result<Vec<&'a str>, Fau
 pub fn key_hashes<'a>(
     keys: Term<'a>,
     keyfun: Keyfun,
-) -> Result<impl Iterator<Item = Result<KeyHash, Fault>> + 'a, Fault> {
+) -> Result<impl Iterator<Item = Result<KeyHash, Failure>> + 'a, Failure> {
     Ok(list(keys, Fault::Argument("keys", "a list"))?.map(move |entry| {
         let (bucket_type, bucket, key): (Term, Term, Term) =
             entry.decode().map_err(|_| Fault::Argument("keys", "a list of {Type, Bucket, Key}"))?;
@@ -74,7 +74,7 @@ pub fn key_hashes<'a>(
 }
 
 /// The up nodes: `all`, or a list of node names, of which those that are not in the ring hold no partition and do not matter.
-pub fn up_nodes(ring: &LoadedRing, term: Term) -> Result<UpNodes, Fault> {
+pub fn up_nodes(ring: &LoadedRing, term: Term) -> Result<UpNodes, Failure> {
     const EXPECTED: Fault = Fault::Argument("up nodes", "a list of atoms, or the atom all");
     if atoms::all() == term {
         return Ok(ring.ring().all_up());
@@ -90,9 +90,9 @@ pub fn up_nodes(ring: &LoadedRing, term: Term) -> Result<UpNodes, Fault> {
 }
 
 /// A proper list; the iterator alone would meet the end of an improper one with a panic.
-fn list(term: Term<'_>, otherwise: Fault) -> Result<ListIterator<'_>, Fault> {
+fn list(term: Term<'_>, otherwise: Fault) -> Result<ListIterator<'_>, Failure> {
     match (term.list_length(), term.into_list_iterator()) {
         (Ok(_), Ok(list)) => Ok(list),
-        _ => Err(otherwise),
+        _ => Err(otherwise.into()),
     }
 }

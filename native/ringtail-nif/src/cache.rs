@@ -14,11 +14,11 @@ use ringtail_core::{Index, NodeId, Position};
 use rustler::env::SavedTerm;
 use rustler::{Encoder, Env, OwnedEnv, Term};
 
-use crate::fault::Fault;
+use crate::fault::Failure;
 use crate::loaded::LoadedRing;
 
 mod atoms {
-    rustler::atoms! { primary }
+    rustler::atoms! { ok, primary }
 }
 
 /// A power of two, so that a thread finds its shard with a mask. More than this cost memory without need: eight threads in the
@@ -49,6 +49,7 @@ pub struct TermCache {
 
 impl TermCache {
     /// Runs `work` with a shard this thread holds, or without one if all are taken (or were left by a panic).
+    #[inline]
     pub fn with<R>(&self, loaded: &LoadedRing, work: impl FnOnce(&mut Terms<'_>) -> R) -> R {
         if loaded.ring().size() > LARGEST_CACHED {
             return work(&mut Terms { loaded, shard: None });
@@ -72,6 +73,8 @@ const MOST_TABLES: usize = 6;
 pub enum Form {
     /// `[{Index, Node}]`
     Plain,
+    /// `{ok, [{Index, Node}]}`: what a call for one key answers, so that it is nothing but the copy.
+    Answer,
     /// `[{{Index, Node}, primary}]`
     Annotated,
 }
@@ -113,13 +116,14 @@ pub struct Terms<'c> {
 
 impl Terms<'_> {
     /// `n` consecutive owners; `n` must fit the ring.
+    #[inline]
     pub fn owner_list<'a>(
         &mut self,
         env: Env<'a>,
         first: Position,
         n: u32,
         form: Form,
-    ) -> Result<Term<'a>, Fault> {
+    ) -> Result<Term<'a>, Failure> {
         let size = self.loaded.ring().size() as usize;
         let table = self.shard.as_mut().and_then(|shard| shard.table(n, form, size));
         let (Some(table), Some(shard)) = (table, self.shard.as_mut()) else {
@@ -133,7 +137,7 @@ impl Terms<'_> {
         // Built for the caller and copied home whole, so that it lies in one piece and is read in one go ever after.
         let owners = consecutive(first, n, size)
             .map(|position| fresh_owner_pair(env, self.loaded, position))
-            .collect::<Result<Vec<Term>, Fault>>()?;
+            .collect::<Result<Vec<Term>, Failure>>()?;
         let made = list(env, owners, form);
         shard.tables[table].lists[first.0 as usize] = Some(home.save(made));
         Ok(made)
@@ -144,14 +148,14 @@ impl Terms<'_> {
         &mut self,
         env: Env<'a>,
         mut positions: impl Iterator<Item = Position>,
-    ) -> Result<Vec<Term<'a>>, Fault> {
+    ) -> Result<Vec<Term<'a>>, Failure> {
         positions.try_fold(Vec::new(), |mut pairs, position| {
             pairs.push(self.owner_pair(env, position)?);
             Ok(pairs)
         })
     }
 
-    fn owner_pair<'a>(&mut self, env: Env<'a>, position: Position) -> Result<Term<'a>, Fault> {
+    fn owner_pair<'a>(&mut self, env: Env<'a>, position: Position) -> Result<Term<'a>, Failure> {
         let loaded = self.loaded;
         let Some(shard) = self.shard.as_mut() else {
             return fresh_owner_pair(env, loaded, position);
@@ -170,7 +174,7 @@ impl Terms<'_> {
     }
 
     /// `{Index, Node}` for the owner or for a stand-in of it.
-    pub fn pair<'a>(&mut self, env: Env<'a>, position: Position, node: NodeId) -> Result<Term<'a>, Fault> {
+    pub fn pair<'a>(&mut self, env: Env<'a>, position: Position, node: NodeId) -> Result<Term<'a>, Failure> {
         if self.loaded.ring().owner(position) == node {
             self.owner_pair(env, position)
         } else {
@@ -187,13 +191,16 @@ fn consecutive(first: Position, n: u32, size: usize) -> impl Iterator<Item = Pos
 
 /// An Erlang list of pairs.
 fn list<'a>(env: Env<'a>, pairs: Vec<Term<'a>>, form: Form) -> Term<'a> {
-    pairs.into_iter().rev().fold(Term::list_new_empty(env), |tail, pair| match form {
-        Form::Plain => tail.list_prepend(pair),
-        Form::Annotated => tail.list_prepend((pair, atoms::primary())),
-    })
+    let nil = Term::list_new_empty(env);
+    let pairs = pairs.into_iter().rev();
+    match form {
+        Form::Plain => pairs.fold(nil, |tail, pair| tail.list_prepend(pair)),
+        Form::Answer => (atoms::ok(), pairs.fold(nil, |tail, pair| tail.list_prepend(pair))).encode(env),
+        Form::Annotated => pairs.fold(nil, |tail, pair| tail.list_prepend((pair, atoms::primary()))),
+    }
 }
 
-fn fresh_owner_pair<'a>(env: Env<'a>, loaded: &LoadedRing, position: Position) -> Result<Term<'a>, Fault> {
+fn fresh_owner_pair<'a>(env: Env<'a>, loaded: &LoadedRing, position: Position) -> Result<Term<'a>, Failure> {
     fresh_pair(env, loaded, position, loaded.ring().owner(position))
 }
 
@@ -202,7 +209,7 @@ fn fresh_pair<'a>(
     loaded: &LoadedRing,
     position: Position,
     node: NodeId,
-) -> Result<Term<'a>, Fault> {
+) -> Result<Term<'a>, Failure> {
     let atom = loaded.node_atom(env, node)?;
     Ok((index_term(env, &loaded.ring().index(position)), atom).encode(env))
 }

@@ -5,7 +5,7 @@ use rustler::{Env, Term};
 use serde::Serialize;
 
 use crate::args;
-use crate::fault::{Fault, answer, binary};
+use crate::fault::{Failure, Fault, answer, binary};
 
 mod atoms {
     rustler::atoms! { cluster_preflist, ring_summary, ring_summary_owners, preflist, primaries }
@@ -17,7 +17,7 @@ fn document<'a>(env: Env<'a>, ring: Term<'a>, kind: Term<'a>) -> Term<'a> {
     answer(env, ring_document(env, ring, kind))
 }
 
-fn ring_document<'a>(env: Env<'a>, ring: Term<'a>, kind: Term<'a>) -> Result<Term<'a>, Fault> {
+fn ring_document<'a>(env: Env<'a>, ring: Term<'a>, kind: Term<'a>) -> Result<Term<'a>, Failure> {
     let loaded = args::ring(ring)?;
     let ring = loaded.ring();
     if atoms::cluster_preflist() == kind {
@@ -27,7 +27,7 @@ fn ring_document<'a>(env: Env<'a>, ring: Term<'a>, kind: Term<'a>) -> Result<Ter
     } else if atoms::ring_summary_owners() == kind {
         json(env, &RingSummary::of(ring, true))
     } else {
-        Err(Fault::Argument("document", "cluster_preflist, ring_summary or ring_summary_owners"))
+        Err(Fault::Argument("document", "cluster_preflist, ring_summary or ring_summary_owners").into())
     }
 }
 
@@ -55,7 +55,7 @@ fn key_document<'a>(
         } else if atoms::primaries() == kind {
             KeyPreflist::primaries_of(ring, &hash, n, &up)?
         } else {
-            return Err(Fault::Argument("document", "preflist or primaries"));
+            return Err(Fault::Argument("document", "preflist or primaries").into());
         };
         json(env, &document)
     });
@@ -63,6 +63,6 @@ fn key_document<'a>(
 }
 
 /// A document as a binary term.
-pub fn json<'a>(env: Env<'a>, document: &impl Serialize) -> Result<Term<'a>, Fault> {
+pub fn json<'a>(env: Env<'a>, document: &impl Serialize) -> Result<Term<'a>, Failure> {
     Ok(binary(env, &serde_json::to_vec(document)?))
 }

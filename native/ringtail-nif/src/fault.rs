@@ -29,33 +29,37 @@ pub enum Fault {
     Document(serde_json::Error),
 }
 
-impl From<DecodeError> for Fault {
+/// A fault on its way out. Boxed, because results are passed up through the calls that take a fraction of a microsecond, and a
+/// fault by value would make each of them a copy of many words.
+pub type Failure = Box<Fault>;
+
+impl From<DecodeError> for Failure {
     fn from(error: DecodeError) -> Self {
-        Self::Decode(error)
+        Box::new(Fault::Decode(error))
     }
 }
 
-impl From<NValError> for Fault {
+impl From<NValError> for Failure {
     fn from(error: NValError) -> Self {
-        Self::NVal(error)
+        Box::new(Fault::NVal(error))
     }
 }
 
-impl From<TokenError> for Fault {
+impl From<TokenError> for Failure {
     fn from(error: TokenError) -> Self {
-        Self::Token(error)
+        Box::new(Fault::Token(error))
     }
 }
 
-impl From<CanonicalError> for Fault {
+impl From<CanonicalError> for Failure {
     fn from(error: CanonicalError) -> Self {
-        Self::Canonical(error)
+        Box::new(Fault::Canonical(error))
     }
 }
 
-impl From<serde_json::Error> for Fault {
+impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
-        Self::Document(error)
+        Box::new(Fault::Document(error))
     }
 }
 
@@ -102,9 +106,14 @@ pub fn binary<'a>(env: Env<'a>, bytes: &[u8]) -> Term<'a> {
 }
 
 /// `{ok, Value}` or `{error, {Code, Detail}}`.
-pub fn answer<'a>(env: Env<'a>, result: Result<Term<'a>, Fault>) -> Term<'a> {
+pub fn answer<'a>(env: Env<'a>, result: Result<Term<'a>, Failure>) -> Term<'a> {
     match result {
         Ok(value) => (atoms::ok(), value).encode(env),
         Err(fault) => fault.to_term(env),
     }
+}
+
+/// The same where the value is a whole answer already.
+pub fn whole<'a>(env: Env<'a>, result: Result<Term<'a>, Failure>) -> Term<'a> {
+    result.unwrap_or_else(|fault| fault.to_term(env))
 }

@@ -7,7 +7,7 @@ use ringtail_core::{NVal, NodeId, Position, Ring};
 use rustler::{Atom, Env, Resource, Term};
 
 use crate::cache::{Form, TermCache};
-use crate::fault::Fault;
+use crate::fault::{Failure, Fault};
 
 /// A ring with what is needed to speak of it in terms of the VM.
 pub struct LoadedRing {
@@ -34,7 +34,7 @@ impl LoadedRing {
     }
 
     /// The node's atom, or the fault that names it.
-    pub fn node_atom(&self, env: Env, node: NodeId) -> Result<Atom, Fault> {
+    pub fn node_atom(&self, env: Env, node: NodeId) -> Result<Atom, Failure> {
         self.atoms.atom(env, &self.ring, node)
     }
 
@@ -45,7 +45,7 @@ impl LoadedRing {
         first: Position,
         n: NVal,
         form: Form,
-    ) -> Result<Term<'a>, Fault> {
+    ) -> Result<Term<'a>, Failure> {
         self.terms.with(self, |terms| terms.owner_list(env, first, n.get(), form))
     }
 
@@ -54,7 +54,7 @@ impl LoadedRing {
         &self,
         env: Env<'a>,
         positions: impl Iterator<Item = Position>,
-    ) -> Result<Vec<Term<'a>>, Fault> {
+    ) -> Result<Vec<Term<'a>>, Failure> {
         self.terms.with(self, |terms| terms.owner_pairs(env, positions))
     }
 
@@ -63,7 +63,7 @@ impl LoadedRing {
         &self,
         env: Env<'a>,
         places: impl Iterator<Item = (Position, NodeId)>,
-    ) -> Result<Vec<Term<'a>>, Fault> {
+    ) -> Result<Vec<Term<'a>>, Failure> {
         self.terms
             .with(self, |terms| places.map(|(position, node)| terms.pair(env, position, node)).collect())
     }
@@ -88,7 +88,7 @@ impl NodeAtoms {
         Self { nodes: nodes.collect(), atoms }
     }
 
-    fn atom(&self, env: Env, ring: &Ring, node: NodeId) -> Result<Atom, Fault> {
+    fn atom(&self, env: Env, ring: &Ring, node: NodeId) -> Result<Atom, Failure> {
         let cell = &self.atoms[usize::from(node.0)];
         if let Some(atom) = cell.get() {
             return Ok(*atom);

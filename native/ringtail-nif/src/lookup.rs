@@ -5,7 +5,7 @@ use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
 use crate::args;
 use crate::cache::Form;
-use crate::fault::{Fault, answer, binary};
+use crate::fault::{Failure, answer, binary, whole};
 use crate::loaded::LoadedRing;
 
 mod atoms {
@@ -22,7 +22,7 @@ fn ring_load<'a>(env: Env<'a>, bytes: Term<'a>) -> Term<'a> {
     answer(env, load(env, bytes))
 }
 
-fn load<'a>(env: Env<'a>, bytes: Term<'a>) -> Result<Term<'a>, Fault> {
+fn load<'a>(env: Env<'a>, bytes: Term<'a>) -> Result<Term<'a>, Failure> {
     let ring = Ring::decode(&args::bytes(bytes, "ring")?)?;
     Ok(ResourceArc::new(LoadedRing::new(env, ring)).encode(env))
 }
@@ -39,7 +39,7 @@ fn ring_info<'a>(env: Env<'a>, ring: Term<'a>) -> Term<'a> {
 }
 
 /// A property list. Nodes are atoms; names that describe where the ring came from are binaries, for they may be anything.
-fn info<'a>(env: Env<'a>, loaded: &LoadedRing) -> Result<Term<'a>, Fault> {
+fn info<'a>(env: Env<'a>, loaded: &LoadedRing) -> Result<Term<'a>, Failure> {
     let ring = loaded.ring();
     let text = |value: Option<&str>| match value {
         Some(text) => binary(env, text.as_bytes()),
@@ -49,7 +49,7 @@ fn info<'a>(env: Env<'a>, loaded: &LoadedRing) -> Result<Term<'a>, Fault> {
         .members()
         .iter()
         .map(|member| Ok((loaded.node_atom(env, member.node)?, status_atom(member.status)).encode(env)))
-        .collect::<Result<Vec<Term>, Fault>>()?;
+        .collect::<Result<Vec<Term>, Failure>>()?;
     Ok(vec![
         (atoms::ring_size(), ring.size().encode(env)),
         (atoms::cluster_name(), text(ring.cluster_name())),
@@ -115,7 +115,7 @@ fn hash<'a>(
     bucket: Term<'a>,
     key: Term<'a>,
     keyfun: Term<'a>,
-) -> Result<Term<'a>, Fault> {
+) -> Result<Term<'a>, Failure> {
     let hash = args::key_hash(bucket_type, bucket, key, args::keyfun(keyfun)?)?;
     Ok(binary(env, hash.as_bytes()))
 }
@@ -130,7 +130,7 @@ fn primaries<'a>(
     keyfun: Term<'a>,
     n: Term<'a>,
 ) -> Term<'a> {
-    answer(env, primaries_of(env, ring, bucket_type, bucket, key, keyfun, n))
+    whole(env, primaries_of(env, ring, bucket_type, bucket, key, keyfun, n))
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -143,7 +143,7 @@ fn primaries_dirty<'a>(
     keyfun: Term<'a>,
     n: Term<'a>,
 ) -> Term<'a> {
-    answer(env, primaries_of(env, ring, bucket_type, bucket, key, keyfun, n))
+    whole(env, primaries_of(env, ring, bucket_type, bucket, key, keyfun, n))
 }
 
 fn primaries_of<'a>(
@@ -154,32 +154,43 @@ fn primaries_of<'a>(
     key: Term<'a>,
     keyfun: Term<'a>,
     n: Term<'a>,
-) -> Result<Term<'a>, Fault> {
+) -> Result<Term<'a>, Failure> {
     let loaded = args::ring(ring)?;
     let n = args::n_val(n)?;
     let hash = args::key_hash(bucket_type, bucket, key, args::keyfun(keyfun)?)?;
-    primary_list(env, loaded, &hash, n)
+    primary_list(env, loaded, &hash, n, Form::Answer)
 }
 
-/// `[{Index, Node}]`, owners whether up or not.
-fn primary_list<'a>(env: Env<'a>, loaded: &LoadedRing, hash: &KeyHash, n: NVal) -> Result<Term<'a>, Fault> {
+/// `[{Index, Node}]`, owners whether up or not; by itself or as a whole answer.
+fn primary_list<'a>(
+    env: Env<'a>,
+    loaded: &LoadedRing,
+    hash: &KeyHash,
+    n: NVal,
+    form: Form,
+) -> Result<Term<'a>, Failure> {
     loaded.ring().check_n(n)?;
-    loaded.owner_list(env, loaded.ring().position(hash), n, Form::Plain)
+    loaded.owner_list(env, loaded.ring().position(hash), n, form)
 }
 
 /// The primaries of a hash that riak_core computed, for keyfuns that only it knows.
 #[rustler::nif]
 fn primaries_of_hash<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Term<'a> {
-    answer(env, hash_primaries(env, ring, hash, n))
+    whole(env, hash_primaries(env, ring, hash, n))
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
 fn primaries_of_hash_dirty<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Term<'a> {
-    answer(env, hash_primaries(env, ring, hash, n))
+    whole(env, hash_primaries(env, ring, hash, n))
 }
 
-fn hash_primaries<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Result<Term<'a>, Fault> {
-    primary_list(env, args::ring(ring)?, &args::hash(hash)?, args::n_val(n)?)
+fn hash_primaries<'a>(
+    env: Env<'a>,
+    ring: Term<'a>,
+    hash: Term<'a>,
+    n: Term<'a>,
+) -> Result<Term<'a>, Failure> {
+    primary_list(env, args::ring(ring)?, &args::hash(hash)?, args::n_val(n)?, Form::Answer)
 }
 
 /// The preflist of a hash that riak_core computed.
@@ -205,7 +216,7 @@ fn hash_preflist<'a>(
     hash: Term<'a>,
     n: Term<'a>,
     up: Term<'a>,
-) -> Result<Term<'a>, Fault> {
+) -> Result<Term<'a>, Failure> {
     let loaded = args::ring(ring)?;
     annotated_list(env, loaded, &args::hash(hash)?, args::n_val(n)?, &args::up_nodes(loaded, up)?)
 }
@@ -250,7 +261,7 @@ fn preflist_of<'a>(
     keyfun: Term<'a>,
     n: Term<'a>,
     up: Term<'a>,
-) -> Result<Term<'a>, Fault> {
+) -> Result<Term<'a>, Failure> {
     let loaded = args::ring(ring)?;
     let n = args::n_val(n)?;
     let hash = args::key_hash(bucket_type, bucket, key, args::keyfun(keyfun)?)?;
@@ -265,7 +276,7 @@ fn annotated_list<'a>(
     hash: &KeyHash,
     n: NVal,
     up: &UpNodes,
-) -> Result<Term<'a>, Fault> {
+) -> Result<Term<'a>, Failure> {
     // The usual case, every primary up, is a list that is there already.
     if loaded.ring().primaries(hash, n)?.all(|primary| up.contains(primary.node)) {
         return loaded.owner_list(env, loaded.ring().position(hash), n, Form::Annotated);
@@ -295,7 +306,7 @@ fn primaries_many<'a>(
         env,
         args::ring(ring).and_then(|loaded| {
             let n = args::n_val(n)?;
-            batch(env, keys, keyfun, |hash| primary_list(env, loaded, hash, n))
+            batch(env, keys, keyfun, |hash| primary_list(env, loaded, hash, n, Form::Plain))
         }),
     )
 }
@@ -324,10 +335,10 @@ fn batch<'a>(
     env: Env<'a>,
     keys: Term<'a>,
     keyfun: Term<'a>,
-    mut each: impl FnMut(&KeyHash) -> Result<Term<'a>, Fault>,
-) -> Result<Term<'a>, Fault> {
+    mut each: impl FnMut(&KeyHash) -> Result<Term<'a>, Failure>,
+) -> Result<Term<'a>, Failure> {
     let hashes = args::key_hashes(keys, args::keyfun(keyfun)?)?;
-    let answers = hashes.map(|hash| each(&hash?)).collect::<Result<Vec<Term>, Fault>>()?;
+    let answers = hashes.map(|hash| each(&hash?)).collect::<Result<Vec<Term>, Failure>>()?;
     Ok(list(env, answers))
 }
 

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::args;
 use crate::document::json;
-use crate::fault::{Fault, answer, binary};
+use crate::fault::{Failure, Fault, answer, binary};
 
 /// Dirty: grows with the ring. `{ok, {Token, ClusterUuid, Canonical}}`, all binaries.
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -49,7 +49,7 @@ fn topology_difference<'a>(
     answer(env, made)
 }
 
-fn version<'a>(token: Term<'a>, canonical: Term<'a>) -> Result<(Token, &'a str), Fault> {
+fn version<'a>(token: Term<'a>, canonical: Term<'a>) -> Result<(Token, &'a str), Failure> {
     Ok((args::text(token, "token")?.parse()?, args::text(canonical, "canonical")?))
 }
 
