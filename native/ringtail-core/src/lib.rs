@@ -32,6 +32,7 @@ mod ring;
 mod ring_builder;
 mod ring_size;
 mod status;
+pub mod term;
 
 #[cfg(feature = "testing")]
 pub mod testing;
