@@ -61,6 +61,8 @@ pub enum Command {
     Head(HeadArgs),
     Put(PutArgs),
     Delete(DeleteArgs),
+    /// Serve an Erlang VM over stdin and stdout; the Erlang application starts this itself
+    Port,
 }
 
 /// Show a ring: cluster, members with their share of partitions, pending transfers

@@ -6,6 +6,7 @@ mod commands;
 mod failure;
 mod keytext;
 mod output;
+mod port;
 mod records;
 mod ringfile;
 mod table;

@@ -30,6 +30,7 @@ pub fn run(command: &Command, out: &mut Output) -> Result<(), Failure> {
         Command::Head(args) => head::run(args, out),
         Command::Put(args) => put::run(args, out),
         Command::Delete(args) => delete::run(args, out),
+        Command::Port => crate::port::run(),
     }
 }
 

@@ -1,0 +1,106 @@
+//! The one place where a failure becomes a code and a sentence. Both are those of the NIF, so that callers need not know
+//! which of the two they asked.
+
+use ringtail_core::topology::{CanonicalError, TokenError};
+use ringtail_core::{DecodeError, NValError};
+
+/// Every way an operation can fail.
+#[derive(Debug)]
+pub enum Fault {
+    /// An argument has the wrong type or is out of range: its name and what was expected.
+    Argument(&'static str, &'static str),
+    /// The operation takes another number of arguments than it was given.
+    Arity(usize),
+    /// No such operation.
+    UnknownOperation(String),
+    /// The ring is not loaded here (any more).
+    NoSuchRing,
+    /// The bytes are no ring.
+    Decode(DecodeError),
+    /// The n_val does not fit the ring.
+    NVal(NValError),
+    /// The text is no topology token.
+    Token(TokenError),
+    /// The text is no canonical form of a topology.
+    Canonical(CanonicalError),
+    /// A document could not be written; never expected.
+    Document(serde_json::Error),
+    /// The request's frame is above the limit: its length.
+    FrameTooLarge(usize),
+    /// The answer would be.
+    AnswerTooLarge(usize),
+    /// Too much is waiting already: for what.
+    Busy(&'static str),
+    /// The request was cancelled before it was done.
+    Cancelled,
+    /// The id belongs to a request that is not done yet.
+    IdInUse,
+    /// A bug: the panic's message.
+    Internal(String),
+}
+
+macro_rules! from {
+    ($($error:ty => $variant:ident),*) => {
+        $(impl From<$error> for Fault {
+            fn from(error: $error) -> Self {
+                Self::$variant(error)
+            }
+        })*
+    };
+}
+
+from!(DecodeError => Decode, NValError => NVal, TokenError => Token, CanonicalError => Canonical,
+      serde_json::Error => Document);
+
+impl Fault {
+    /// What Erlang sees as an atom.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Argument(..) => "bad_argument",
+            Self::Arity(_) => "bad_arity",
+            Self::UnknownOperation(_) => "unknown_operation",
+            Self::NoSuchRing => "no_such_ring",
+            Self::Decode(error) => error.code(),
+            Self::NVal(error) => error.code(),
+            Self::Token(error) => error.code(),
+            Self::Canonical(error) => error.code(),
+            Self::Document(_) => "document",
+            Self::FrameTooLarge(_) => "frame_too_large",
+            Self::AnswerTooLarge(_) => "answer_too_large",
+            Self::Busy(_) => "busy",
+            Self::Cancelled => "cancelled",
+            Self::IdInUse => "id_in_use",
+            Self::Internal(_) => "internal",
+        }
+    }
+
+    /// What a person reads.
+    pub fn detail(&self) -> String {
+        match self {
+            Self::Argument(name, expected) => format!("{name} must be {expected}"),
+            Self::Arity(given) => format!("the operation takes another number of arguments than {given}"),
+            Self::UnknownOperation(name) => format!(
+                "this companion (version {}) knows no operation {name:?}: install companion and beams of the same version",
+                env!("CARGO_PKG_VERSION")
+            ),
+            Self::NoSuchRing => "the companion does not hold this ring (any more): load it again".to_owned(),
+            Self::Decode(error) => error.to_string(),
+            Self::NVal(error) => error.to_string(),
+            Self::Token(error) => error.to_string(),
+            Self::Canonical(error) => error.to_string(),
+            Self::Document(error) => format!("the document could not be written: {error}"),
+            Self::FrameTooLarge(length) => format!(
+                "the request has {length} bytes, and {} is the most: send it in pieces",
+                ringtail_port_codec::FRAME_LIMIT
+            ),
+            Self::AnswerTooLarge(length) => format!(
+                "the answer has {length} bytes, and {} is the most: ask for less at once",
+                ringtail_port_codec::FRAME_LIMIT
+            ),
+            Self::Busy(what) => format!("too many requests wait for {what}: try again later"),
+            Self::Cancelled => "the request was cancelled".to_owned(),
+            Self::IdInUse => "a request of this id is not done yet".to_owned(),
+            Self::Internal(message) => format!("a bug in the companion, please report it: {message}"),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! `ringtail port`: serves an Erlang VM over stdin and stdout.
+//!
+//! One thread reads. What is done in microseconds it does itself; the rest goes to workers, and where their queue is full
+//! the answer is `busy`. A thread of its own waits for stdin to be closed, so that nothing that keeps the reader can keep
+//! the process: the VM is gone then, and so is this.
+
+mod arguments;
+mod fault;
+mod lane;
+mod operations;
+mod output;
+mod rings;
+mod server;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::thread;
+
+use ringtail_port_codec::Frames;
+use rustix::event::{PollFd, PollFlags, poll};
+
+use crate::failure::Failure;
+use output::Output;
+use server::Server;
+
+/// How the process ends.
+pub enum Ending {
+    /// The VM closed stdin or no longer reads.
+    VmGone,
+    /// What came in was no request: who sends it speaks another language.
+    Garbage(String),
+    /// Something else went wrong.
+    Failed(String),
+}
+
+/// Ends the process at once, whatever its threads are doing. Nothing here outlives the process that matters.
+pub fn exit(ending: Ending) -> ! {
+    let (status, message) = match ending {
+        Ending::VmGone => (0, None),
+        Ending::Garbage(what) => {
+            (2, Some(format!("{what}. This command is for the Erlang application, not for typing")))
+        }
+        Ending::Failed(what) => (1, Some(what)),
+    };
+    if let Some(message) = message {
+        eprintln!("ringtail port: {message}");
+    }
+    std::process::exit(status)
+}
+
+/// Serves until stdin is closed.
+pub fn run() -> Result<(), Failure> {
+    let serve = || -> io::Result<()> {
+        let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+        watch(stdin.try_clone()?)?;
+        let server = Server::start(Output::start()?)?;
+        read(stdin, server)
+    };
+    match serve() {
+        Ok(()) => exit(Ending::VmGone),
+        Err(error) => exit(Ending::Failed(error.to_string())),
+    }
+}
+
+/// Ends the process when the other end of stdin is closed, even while much of what it sent is unread.
+fn watch(stdin: File) -> io::Result<()> {
+    thread::Builder::new().name("watcher".into()).spawn(move || {
+        loop {
+            // Without asking for anything: a hang-up is always told.
+            let mut waited = [PollFd::new(&stdin, PollFlags::empty())];
+            match poll(&mut waited, None) {
+                Ok(_) if waited[0].revents().contains(PollFlags::HUP) => exit(Ending::VmGone),
+                // A file or another kind of stdin that knows no hang-up: the reader meets its end.
+                Ok(_) => return,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return,
+            }
+        }
+    })?;
+    Ok(())
+}
+
+fn read(mut stdin: File, mut server: Server) -> io::Result<()> {
+    let mut frames = Frames::default();
+    loop {
+        match stdin.read(frames.spare()) {
+            Ok(0) => return Ok(()),
+            Ok(count) => frames.filled(count),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        while let Some(received) = frames.next() {
+            server.receive(received);
+        }
+        server.flush();
+    }
+}
