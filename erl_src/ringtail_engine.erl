@@ -1,4 +1,6 @@
-%% @doc One interface over what computes hashes and preflists, so that callers do not know which it is: the NIF here.
+%% @doc One interface over what computes hashes and preflists, so that callers do not know which it is: the NIF in this VM,
+%% or the companion at the end of a port. `{ringtail, engine, nif | port | auto}' says which; auto, the default, takes the
+%% NIF where its library loads. A ring stays with the engine that loaded it.
 %%
 %% It also keeps every call short. A NIF call blocks its scheduler, so this module looks at sizes, which cost nothing
 %% to read, and sends to a dirty scheduler what could take long: large keys, large n, long lists of up nodes, rings
@@ -13,7 +15,7 @@
 -export([chash/4, primaries/6, preflist/7, primaries_many/4, preflist_many/5]).
 -export([primaries_of_hash/3, preflist_of_hash/4]).
 -export([topology/1, topology_document/3, topology_difference/5, node_uuid/2]).
--export([keyfun/1, check/2, check/3]).
+-export([keyfun/1, check/2, check/3, name/0]).
 -export_type([ring/0, answer/1, key/0, keyfun_name/0]).
 
 %% Above these a call goes to a dirty scheduler. SHA-1 without help from the processor reads some 300 bytes in a
@@ -28,7 +30,7 @@
 -define(SLICE_KEYS, 1000).
 -define(SLICE_BYTES, 1048576).
 
--record(ringtail_ring, {nif :: term(), size :: pos_integer()}).
+-record(ringtail_ring, {engine :: nif | port, handle :: term(), size :: pos_integer()}).
 
 -opaque ring() :: #ringtail_ring{}.
 -type answer(Value) :: {ok, Value} | ringtail_nif:failure().
@@ -41,10 +43,11 @@
 load_ring(Ring) when is_tuple(Ring) ->
     load_ring(term_to_binary(Ring));
 load_ring(Bytes) ->
-    case nif(ring_load, [Bytes]) of
+    Engine = name(),
+    case ask(Engine, ring_load, [Bytes]) of
         {ok, Handle} ->
-            case nif(ring_size, [Handle]) of
-                {ok, Size} -> {ok, #ringtail_ring{nif = Handle, size = Size}};
+            case ask(Engine, ring_size, [Handle]) of
+                {ok, Size} -> {ok, #ringtail_ring{engine = Engine, handle = Handle, size = Size}};
                 {error, _} = Error -> Error
             end;
         {error, _} = Error ->
@@ -89,18 +92,18 @@ key_document(Ring, Kind, Type, Bucket, Key, Keyfun, N, Up) ->
 -spec chash(binary(), binary(), binary(), keyfun_name()) -> answer(ringtail_nif:hash()).
 chash(Type, Bucket, Key, Keyfun) when Keyfun =:= std; Keyfun =:= bucketonly ->
     case long_key(Type, Bucket, Key) of
-        false -> nif(chash, [Type, Bucket, Key, Keyfun]);
-        true -> nif(chash_dirty, [Type, Bucket, Key, Keyfun])
+        false -> ask(name(), chash, [Type, Bucket, Key, Keyfun]);
+        true -> ask(name(), chash_dirty, [Type, Bucket, Key, Keyfun])
     end;
 chash(Type, Bucket, Key, Keyfun) ->
     with_keyfun(Keyfun, fun(Name) -> chash(Type, Bucket, Key, Name) end).
 
 %% @doc The key's N owners, up or not, in preflist order.
 -spec primaries(ring(), binary(), binary(), binary(), keyfun_name(), pos_integer()) -> answer([ringtail_nif:entry()]).
-primaries(#ringtail_ring{nif = Handle, size = Size}, Type, Bucket, Key, Keyfun, N) when Keyfun =:= std; Keyfun =:= bucketonly ->
+primaries(#ringtail_ring{engine = Engine, handle = Handle, size = Size}, Type, Bucket, Key, Keyfun, N) when Keyfun =:= std; Keyfun =:= bucketonly ->
     case long_key(Type, Bucket, Key) orelse N > ?NORMAL_N orelse Size > ?NORMAL_PARTITIONS of
-        false -> nif(primaries, [Handle, Type, Bucket, Key, Keyfun, N]);
-        true -> nif(primaries_dirty, [Handle, Type, Bucket, Key, Keyfun, N])
+        false -> ask(Engine, primaries, [Handle, Type, Bucket, Key, Keyfun, N]);
+        true -> ask(Engine, primaries_dirty, [Handle, Type, Bucket, Key, Keyfun, N])
     end;
 primaries(#ringtail_ring{} = Ring, Type, Bucket, Key, Keyfun, N) ->
     with_keyfun(Keyfun, fun(Name) -> primaries(Ring, Type, Bucket, Key, Name, N) end);
@@ -111,13 +114,13 @@ primaries(_, _, _, _, _, _) ->
 %% fallbacks for those that are not.
 -spec preflist(ring(), binary(), binary(), binary(), keyfun_name(), pos_integer(), ringtail_nif:up()) ->
           answer([ringtail_nif:annotated()]).
-preflist(#ringtail_ring{nif = Handle, size = Size}, Type, Bucket, Key, Keyfun, N, Up)
+preflist(#ringtail_ring{engine = Engine, handle = Handle, size = Size}, Type, Bucket, Key, Keyfun, N, Up)
   when Keyfun =:= std; Keyfun =:= bucketonly ->
     Long = long_key(Type, Bucket, Key) orelse N > ?NORMAL_N orelse Size > ?NORMAL_PARTITIONS
         orelse longer_than(Up, ?NORMAL_UP),
     case Long of
-        false -> nif(preflist, [Handle, Type, Bucket, Key, Keyfun, N, Up]);
-        true -> nif(preflist_dirty, [Handle, Type, Bucket, Key, Keyfun, N, Up])
+        false -> ask(Engine, preflist, [Handle, Type, Bucket, Key, Keyfun, N, Up]);
+        true -> ask(Engine, preflist_dirty, [Handle, Type, Bucket, Key, Keyfun, N, Up])
     end;
 preflist(#ringtail_ring{} = Ring, Type, Bucket, Key, Keyfun, N, Up) ->
     with_keyfun(Keyfun, fun(Name) -> preflist(Ring, Type, Bucket, Key, Name, N, Up) end);
@@ -137,10 +140,10 @@ preflist_many(Ring, Keys, Keyfun, N, Up) ->
 
 %% @doc The N owners of a hash, for a keyfun that only riak_core can compute.
 -spec primaries_of_hash(ring(), ringtail_nif:hash(), pos_integer()) -> answer([ringtail_nif:entry()]).
-primaries_of_hash(#ringtail_ring{nif = Handle, size = Size}, Hash, N) ->
+primaries_of_hash(#ringtail_ring{engine = Engine, handle = Handle, size = Size}, Hash, N) ->
     case N > ?NORMAL_N orelse Size > ?NORMAL_PARTITIONS of
-        false -> nif(primaries_of_hash, [Handle, Hash, N]);
-        true -> nif(primaries_of_hash_dirty, [Handle, Hash, N])
+        false -> ask(Engine, primaries_of_hash, [Handle, Hash, N]);
+        true -> ask(Engine, primaries_of_hash_dirty, [Handle, Hash, N])
     end;
 primaries_of_hash(_, _, _) ->
     not_a_ring().
@@ -148,10 +151,10 @@ primaries_of_hash(_, _, _) ->
 %% @doc The preflist of a hash, as preflist/7.
 -spec preflist_of_hash(ring(), ringtail_nif:hash(), pos_integer(), ringtail_nif:up()) ->
           answer([ringtail_nif:annotated()]).
-preflist_of_hash(#ringtail_ring{nif = Handle, size = Size}, Hash, N, Up) ->
+preflist_of_hash(#ringtail_ring{engine = Engine, handle = Handle, size = Size}, Hash, N, Up) ->
     case N > ?NORMAL_N orelse Size > ?NORMAL_PARTITIONS orelse longer_than(Up, ?NORMAL_UP) of
-        false -> nif(preflist_of_hash, [Handle, Hash, N, Up]);
-        true -> nif(preflist_of_hash_dirty, [Handle, Hash, N, Up])
+        false -> ask(Engine, preflist_of_hash, [Handle, Hash, N, Up]);
+        true -> ask(Engine, preflist_of_hash_dirty, [Handle, Hash, N, Up])
     end;
 preflist_of_hash(_, _, _, _) ->
     not_a_ring().
@@ -168,17 +171,26 @@ topology(Ring) ->
 %% @doc The JSON document of a topology. Up: the names of the nodes that are up.
 -spec topology_document(Token :: binary(), Canonical :: binary(), Up :: [binary()]) -> answer(binary()).
 topology_document(Token, Canonical, Up) ->
-    nif(topology_document, [Token, Canonical, Up]).
+    ask(name(), topology_document, [Token, Canonical, Up]).
 
 %% @doc The JSON document of what changed between two topologies; all of the later where that cannot be told.
 -spec topology_difference(binary(), binary(), binary(), binary(), [binary()]) -> answer(binary()).
 topology_difference(FromToken, FromCanonical, ToToken, ToCanonical, Up) ->
-    nif(topology_difference, [FromToken, FromCanonical, ToToken, ToCanonical, Up]).
+    ask(name(), topology_difference, [FromToken, FromCanonical, ToToken, ToCanonical, Up]).
 
 %% @doc The UUID of a node in a cluster.
 -spec node_uuid(ClusterUuid :: binary(), NodeName :: binary()) -> answer(binary()).
 node_uuid(ClusterUuid, Node) ->
-    nif(node_uuid, [ClusterUuid, Node]).
+    ask(name(), node_uuid, [ClusterUuid, Node]).
+
+%% @doc The engine that answers from now on.
+-spec name() -> nif | port.
+name() ->
+    case application:get_env(ringtail, engine) of
+        undefined -> automatic();
+        {ok, auto} -> automatic();
+        {ok, Engine} -> Engine
+    end.
 
 %% @doc The engine's name for a bucket's `chash_keyfun' property. Only Riak's own two can be computed here.
 -spec keyfun(keyfun_name()) -> answer(ringtail_nif:keyfun()).
@@ -237,8 +249,8 @@ sample() ->
     [{Type, <<"ringtail-", Bucket:16>>, crypto:hash(sha, <<Bucket:16, Key:16>>)}
      || Type <- [<<"default">>, <<"ringtail">>], Bucket <- lists:seq(1, 8), Key <- lists:seq(1, 8)].
 
-with_ring(#ringtail_ring{nif = Handle}, Function, Args) ->
-    nif(Function, [Handle | Args]);
+with_ring(#ringtail_ring{engine = Engine, handle = Handle}, Function, Args) ->
+    ask(Engine, Function, [Handle | Args]);
 with_ring(_, _, _) ->
     not_a_ring().
 
@@ -289,13 +301,37 @@ longer_than([_ | Rest], Limit) ->
 longer_than(_, _) ->
     false.
 
-nif(Function, Args) ->
+ask(nif, Function, Args) ->
     try
         apply(ringtail_nif, Function, Args)
     catch
         error:{nif_not_loaded, {Reason, Text}} ->
             {error, {no_engine, text("the NIF library does not load (~p): ~ts", [Reason, Text])}}
+    end;
+ask(port, Function, Args) ->
+    ringtail_port_engine:call(Function, Args);
+ask(Other, _, _) ->
+    {error, {bad_engine, text("{ringtail, engine} is ~p: it must be nif, port or auto", [Other])}}.
+
+%% What was found is kept, for looking is a search on disk.
+automatic() ->
+    case application:get_env(ringtail, automatic_engine) of
+        {ok, Engine} -> Engine;
+        undefined -> found(ringtail_nif:load())
     end.
+
+found(ok) ->
+    kept(nif);
+found({error, _}) ->
+    case ringtail_port:executable() of
+        {ok, _} -> kept(port);
+        %% The NIF's reason is the one to tell, and the next call looks again.
+        {error, _} -> nif
+    end.
+
+kept(Engine) ->
+    ok = application:set_env(ringtail, automatic_engine, Engine),
+    Engine.
 
 text(Format, Args) ->
     unicode:characters_to_binary(io_lib:format(Format, Args)).

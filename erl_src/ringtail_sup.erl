@@ -14,7 +14,7 @@ start_link() ->
 init([]) ->
     ok = ringtail_count:new(),
     {ok, {{one_for_one, 10, 10},
-          [worker(ringtail_ring), worker(ringtail_listeners),
+          [worker(ringtail_port), worker(ringtail_ring), worker(ringtail_listeners),
            {ringtail_forward_sup, {ringtail_forward_sup, start_link, []}, permanent, infinity, supervisor,
             [ringtail_forward_sup]},
            worker(ringtail_routes)]}}.
