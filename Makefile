@@ -6,8 +6,8 @@ all: build
 setup:
 	@scripts/setup
 
+# The compile hook of rebar.config builds what is Rust.
 build: setup
-	cargo build --release --locked --workspace
 	rebar3 compile
 
 demo: build
@@ -26,6 +26,12 @@ check: build
 
 bench: build
 	@scripts/bench
+
+bundle: build
+	@scripts/bundle
+
+conformance: bundle
+	@test/conformance/run.py
 
 fuzz: setup
 	@scripts/fuzz

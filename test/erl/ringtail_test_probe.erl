@@ -2,6 +2,8 @@
 -module(ringtail_test_probe).
 
 -export([facts/0, compare/1, apl/2, primary_nodes/2, connected_to/1]).
+%% For riak_core_ring_manager:ring_trans/2
+-export([mark/2, own/2, add_member/2, remove_member/2]).
 
 %% What the application must leave as it was. Riak starts vnodes as keys need them, whoever asks,
 %% and a process that is being started has no name yet.
@@ -65,3 +67,10 @@ primary_nodes(Bucket, Key) ->
 connected_to(Port) ->
     [Socket || Socket <- erlang:ports(), erlang:port_info(Socket, name) =:= {name, "tcp_inet"},
                {ok, {_, Peer}} <- [inet:peername(Socket)], Peer =:= Port].
+
+%% ---- Changes of the ring ----
+
+mark(Ring, Value) -> {new_ring, riak_core_ring:update_meta(ringtail_test, Value, Ring)}.
+own(Ring, {Index, Owner}) -> {new_ring, riak_core_ring:transfer_node(Index, Owner, Ring)}.
+add_member(Ring, Name) -> {new_ring, riak_core_ring:add_member(node(), Ring, binary_to_atom(Name, utf8))}.
+remove_member(Ring, Name) -> {new_ring, riak_core_ring:remove_member(node(), Ring, binary_to_atom(Name, utf8))}.

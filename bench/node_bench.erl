@@ -1,0 +1,167 @@
+%% @doc What the routes cost in a node, beside what Riak's own cost on the same node in the same run. `make bench` runs it:
+%% `escript bench/node_bench.erl EBIN_DIR`, after test/standin/build. Prints `ratio NAME: measured X, target >= Y'.
+%%
+%% One kept connection asks for one thing, then for the other, turn about, many short turns; the quickest turn of each
+%% counts, so that what else the machine does weighs on neither alone.
+-module(node_bench).
+-mode(compile).
+
+-export([main/1]).
+
+-define(TURNS, 30).
+-define(REQUESTS, 200).
+
+main([Ebin]) ->
+    true = code:add_patha(Ebin),
+    true = code:add_pathz("_build/standin/ebin"),
+    cluster(Ebin, 64, fun object_routes/1),
+    cluster(Ebin, 1024, fun documents/1);
+main(_) ->
+    io:format(standard_error, "usage: escript bench/node_bench.erl EBIN_DIR (made by rebar3 compile)~n", []),
+    halt(2).
+
+cluster(Ebin, RingSize, Measure) ->
+    {ok, C} = standin:start_cluster(#{nodes => 3, ring_size => RingSize, patches => [filename:absname(Ebin)],
+                                      types => [{<<"t1">>, [{n_val, 1}]}]}),
+    try
+        [ok = standin:rpc(C, Node, ringtail, start, []) || Node <- standin:up_nodes(C)],
+        ok = serving(C, 100),
+        Measure(C)
+    after
+        standin:stop_cluster(C)
+    end.
+
+serving(_, 0) ->
+    {error, not_serving};
+serving(C, Tries) ->
+    Nodes = standin:up_nodes(C),
+    Ready = [Node || Node <- Nodes, standin:rpc(C, Node, ringtail_routes, state, []) =:= serving,
+                     lists:all(fun(Other) -> standin:rpc(C, Node, ringtail_ring, endpoints, [Other]) =/= [] end, Nodes)],
+    case length(Ready) =:= length(Nodes) of
+        true -> ok;
+        false -> timer:sleep(200), serving(C, Tries - 1)
+    end.
+
+%% ---- The object route ----
+
+object_routes(C) ->
+    [Node | _] = standin:up_nodes(C),
+    Key = key_of(C, Node, 1),
+    Url = standin:url(C, Node),
+    Native = "/types/t1/buckets/b/keys/" ++ Key,
+    Ours = "/riak/primary/clusters/default/types/t1/buckets/b/keys/" ++ Key,
+    S = connect(Url),
+    204 = request(S, "PUT", Native, crypto:strong_rand_bytes(1024)),
+    print("object route served here / native route, throughput", turns(S, Ours, Native), ">= 0.95"),
+    {module, node_probe} = load(C, Node),
+    {Bare, Whole} = standin:rpc(C, Node, node_probe, decision, [100]),
+    print("decision / bare primaries, time", Whole / Bare, "<= 3"),
+    crossing(C).
+
+%% A key with its only primary on this node.
+key_of(C, Node, N) ->
+    Key = integer_to_list(N),
+    case standin:rpc(C, Node, ringtail, primaries, [{<<"t1">>, <<"b">>}, list_to_binary(Key)]) of
+        [{_, Node}] -> Key;
+        [_] -> key_of(C, Node, N + 1)
+    end.
+
+load(C, Node) ->
+    Source = filename:join(filename:dirname(escript:script_name()), "node_probe.erl"),
+    {ok, node_probe, Beam} = compile:file(Source, [binary]),
+    standin:rpc(C, Node, code, load_binary, [node_probe, Source, Beam]).
+
+%% Objects of 1 MiB by a client that asks a primary, and by one that asks the nodes in turn.
+crossing(C) ->
+    Nodes = standin:up_nodes(C),
+    Sockets = [{Node, connect(standin:url(C, Node))} || Node <- Nodes],
+    Object = crypto:strong_rand_bytes(1048576),
+    Keys = fun(Prefix) -> [Prefix ++ integer_to_list(K) || K <- lists:seq(1, 48)] end,
+    Ours = fun(Key) -> "/riak/primary/clusters/default/types/t1/buckets/b/keys/" ++ Key ++ "?route=local" end,
+    Native = fun(Key) -> "/types/t1/buckets/b/keys/" ++ Key end,
+    [One | _] = Nodes,
+    Choose = fun(Key) ->
+                     [{_, Owner}] = standin:rpc(C, One, ringtail, primaries, [{<<"t1">>, <<"b">>}, list_to_binary(Key)]),
+                     proplists:get_value(Owner, Sockets)
+             end,
+    Turn = fun(Key) -> element(2, lists:nth(1 + erlang:phash2(Key, length(Sockets)), Sockets)) end,
+    print("object bytes crossing between nodes, primaries chosen", share(C, Keys("chosen"), Object, Choose, Ours), "<= 0.001"),
+    print("object bytes crossing between nodes, nodes in turn, native route", share(C, Keys("turn"), Object, Turn, Native), "for comparison").
+
+share(C, Keys, Object, Choose, Path) ->
+    Chosen = [{Choose(Key), Path(Key)} || Key <- Keys],
+    %% Let what the choice itself sent between nodes pass.
+    timer:sleep(500),
+    ok = standin:reset_traffic(C),
+    [204 = request(S, "PUT", Where, Object) || {S, Where} <- Chosen],
+    [200 = request(S, "GET", Where, none) || {S, Where} <- Chosen],
+    timer:sleep(500),
+    maps:get(total, standin:traffic(C)) / (2 * length(Keys) * byte_size(Object)).
+
+%% ---- Documents ----
+
+documents(C) ->
+    [Node | _] = standin:up_nodes(C),
+    S = connect(standin:url(C, Node)),
+    Path = "/explore/clusters/default/preflist",
+    print("cluster preflist of 1024 / ping, throughput", turns(S, Path, "/ping"), ">= 0.4"),
+    Token = binary_to_list(element(2, standin:rpc(C, Node, ringtail_ring, identity, []))),
+    print("unchanged cluster preflist (304) / ping, throughput",
+          turns(S, {Path, ["If-None-Match: \"", Token, "\"\r\n"]}, "/ping"), ">= 0.8").
+
+%% ---- Measuring ----
+
+%% Requests per second of the first over those of the second, in the quickest turn of each.
+turns(S, First, Second) ->
+    _ = {turn(S, First), turn(S, Second)},
+    Times = [{turn(S, First), turn(S, Second)} || _ <- lists:seq(1, ?TURNS)],
+    lists:min([B || {_, B} <- Times]) / lists:min([A || {A, _} <- Times]).
+
+turn(S, What) ->
+    element(1, timer:tc(fun() -> [ask(S, What) || _ <- lists:seq(1, ?REQUESTS)] end)).
+
+ask(S, {Path, Header}) -> 304 = request(S, "GET", Path, none, Header);
+ask(S, Path) -> 200 = request(S, "GET", Path, none).
+
+
+
+print(Name, Measured, Target) ->
+    io:format("ratio ~s: measured ~.4f, target ~s~n", [Name, float(Measured), Target]).
+
+%% ---- HTTP on one kept connection ----
+
+connect("http://" ++ Address) ->
+    [Host, Port] = string:tokens(Address, ":"),
+    {ok, S} = gen_tcp:connect(Host, list_to_integer(Port), [binary, {active, false}, {nodelay, true}]),
+    S.
+
+request(S, Method, Path, Body) -> request(S, Method, Path, Body, "").
+
+request(S, Method, Path, Body, Headers) ->
+    ok = gen_tcp:send(S, [Method, " ", Path, " HTTP/1.1\r\nHost: bench\r\n", Headers, content(Body)]),
+    {Head, Rest} = head(S, <<>>),
+    <<"HTTP/1.1 ", Status:3/binary, _/binary>> = Head,
+    case length_of(Head) - byte_size(Rest) of
+        0 -> ok;
+        Missing -> {ok, _} = gen_tcp:recv(S, Missing, 10000)
+    end,
+    binary_to_integer(Status).
+
+content(none) -> "\r\n";
+content(Body) ->
+    ["Content-Type: application/octet-stream\r\nContent-Length: ", integer_to_list(byte_size(Body)), "\r\n\r\n", Body].
+
+%% Read as it comes: an answer with more headers must not cost this side more system calls.
+head(S, Before) ->
+    {ok, Data} = gen_tcp:recv(S, 0, 10000),
+    Read = <<Before/binary, Data/binary>>,
+    case binary:split(Read, <<"\r\n\r\n">>) of
+        [Head, Rest] -> {Head, Rest};
+        [_] -> head(S, Read)
+    end.
+
+length_of(Head) ->
+    case binary:split(Head, <<"Content-Length: ">>) of
+        [_, After] -> binary_to_integer(hd(binary:split(After, <<"\r\n">>)));
+        [_] -> 0
+    end.

@@ -1,0 +1,20 @@
+%% @doc Runs on a node of the bench's cluster: what a decision costs beside a bare call of the engine. Sent there by node_bench.
+-module(node_probe).
+
+-export([decision/1]).
+
+%% Microseconds of a bare `primaries' and of the whole decision, per key, over the same keys in the same order. Bucket
+%% properties are left out of both: they are Riak's to look up.
+decision(Rounds) ->
+    Keys = [{<<"bucket">>, integer_to_binary(K)} || K <- lists:seq(1, 1000)],
+    {ok, Ring, _} = ringtail_ring:ring(),
+    Bare = fun({Bucket, Key}) -> {ok, _} = ringtail_engine:primaries(Ring, <<"default">>, Bucket, Key, std, 3) end,
+    Whole = fun({Bucket, Key}) ->
+                    {ok, Primaries} = ringtail_place:primaries(Bucket, Key, 3, std),
+                    ringtail_decide:decide(Primaries, node(), ringtail_ring:up(), proxy, false, 1)
+            end,
+    Times = [{time(Bare, Keys), time(Whole, Keys)} || _ <- lists:seq(1, Rounds)],
+    {lists:min([B || {B, _} <- Times]) / length(Keys), lists:min([W || {_, W} <- Times]) / length(Keys)}.
+
+time(Fun, Keys) ->
+    element(1, timer:tc(fun() -> lists:foreach(Fun, Keys) end)).
