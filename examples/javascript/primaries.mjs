@@ -5,6 +5,7 @@
 //   primaries.mjs --check client-side-hashing-vectors.json
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 
 const RING_TOP = 2n ** 160n
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -170,10 +171,12 @@ async function main(seed) {
   for (const [node, count] of [...served].sort()) console.log(`${String(count).padStart(4)} objects read from ${node}, a primary`)
 }
 
-const [first, second] = process.argv.slice(2)
-if (first === '--check' && second) check(second)
-else if (first?.startsWith('http://')) await main(first)
-else {
-  console.error('usage: primaries.mjs http://HOST:PORT | --check VECTORS')
-  process.exit(2)
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [first, second] = process.argv.slice(2)
+  if (first === '--check' && second) check(second)
+  else if (first?.startsWith('http://')) await main(first)
+  else {
+    console.error('usage: primaries.mjs http://HOST:PORT | --check VECTORS')
+    process.exit(2)
+  }
 }
