@@ -1,0 +1,1 @@
+"""What the conformance cases stand on: HTTP, Erlang text, hashing, and the cluster under test."""
