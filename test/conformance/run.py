@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the conformance cases: black-box tests of a node with Ringtail in it, by HTTP and by its console.
 
-    run.py [--archive FILE] [-k TEXT] [--list] [-v]
+    run.py [--archive FILE] [--engine nif|port] [-k TEXT] [--list] [-v]
 
 By default against a cluster of stand-in nodes that it starts itself. With RINGTAIL_NODES set, against that cluster; see
 README.md beside this file. Prints a line a case and, last, `N passed, N failed`. Exit status 0 if none failed.
@@ -22,7 +22,7 @@ sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 
 from conform.case import TYPE, Case  # noqa: E402
-from conform.cluster import await_true  # noqa: E402
+from conform.cluster import Cluster, await_true  # noqa: E402
 from conform.real import RealCluster  # noqa: E402
 from conform.standin import StandinCluster  # noqa: E402
 
@@ -30,6 +30,7 @@ from conform.standin import StandinCluster  # noqa: E402
 def main():
     parser = argparse.ArgumentParser(description="Conformance cases of Ringtail.")
     parser.add_argument("--archive", help="the archive to install; default: the one that scripts/bundle makes now")
+    parser.add_argument("--engine", choices=["nif", "port"], help="what computes hashes and preflists on the nodes")
     parser.add_argument("-k", metavar="TEXT", action="append", help="only cases whose name has this text in it")
     parser.add_argument("--list", action="store_true", help="name the cases and stop")
     parser.add_argument("-v", action="store_true", help="show the whole traceback of a failure")
@@ -48,7 +49,7 @@ def main():
         archive = bundle()
     cluster = RealCluster(archive) if real else StandinCluster(archive, options="backend => riak_kv_eleveldb_backend")
     try:
-        Case.cluster, Case.archive = cluster, archive
+        Case.cluster, Case.archive, Cluster.engine = cluster, archive, options.engine
         prepare(cluster)
         result = run(cases, options.v)
     finally:

@@ -14,6 +14,13 @@ class Status(Case):
             self.assertEqual(("serving", answer["x-ringtail-topology"], len(self.cluster.owners())),
                              (status["state"], status["token"], status["ring_size"]))
 
+    def test_07_engine(self):
+        """the engine is the one that was asked for"""
+        if not self.cluster.engine:
+            self.skipTest("asked for with --engine")
+        for node in self.nodes:
+            self.assertEqual(self.cluster.engine, self.cluster.rpc(node, "ringtail_engine:engine()"))
+
     def test_02_metrics(self):
         """/ringtail/metrics in Prometheus' text format"""
         answer = self.ask(self.nodes[0], "GET", "/ringtail/metrics")

@@ -20,6 +20,7 @@ class Cluster:
     nodes = []
     can_kill = False        # kill/1, start/1
     is_standin = False      # control/1
+    engine = None           # nif or port, where the cases are to be run with that one
 
     def rpc(self, node, expression):
         """The value of an Erlang expression on a node, as ~p prints it."""
@@ -38,6 +39,8 @@ class Cluster:
     # ---- Ringtail on it ----
 
     def start_ringtail(self, node):
+        if self.engine:
+            self.rpc(node, "application:load(ringtail), application:set_env(ringtail, engine, %s)" % self.engine)
         said = self.rpc(node, "ringtail:start()")
         if said != "ok":
             raise RuntimeError("ringtail:start() on %s said %s" % (node, said))
