@@ -84,7 +84,7 @@ vocabulary() ->
      trailing_bytes, truncated, unexpected_term, unknown_status, unsupported_tag, bad_token, bad_canonical, bad_members,
      bad_owners, misfit, other_content, other_end, other_start,
      %% ringtail-client
-     bad_seed, bad_tls, bad_request, not_ringtail, identity_mismatch, unreachable, unavailable, timeout, unknown_outcome,
+     bad_answer, bad_seed, bad_tls, bad_request, not_ringtail, identity_mismatch, unreachable, unavailable, timeout, unknown_outcome,
      refused, no_bucket_type, local_io, not_primary, no_primary].
 
 %% @doc The value of an operation in the form the NIF gives it.

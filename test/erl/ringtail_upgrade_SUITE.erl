@@ -18,8 +18,8 @@ all() ->
 init_per_testcase(Case, Config) ->
     Dir = filename:join(proplists:get_value(priv_dir, Config), atom_to_list(Case)),
     ok = filelib:ensure_dir(filename:join(Dir, "x")),
-    [{ok, _} = file:copy(code:which(Module), filename:join(Dir, atom_to_list(Module) ++ ".beam"))
-     || Module <- [ringtail_nif, ringtail_engine, ringtail]],
+    [{ok, _} = file:copy(Beam, filename:join(Dir, filename:basename(Beam)))
+     || Beam <- filelib:wildcard(filename:join(filename:dirname(code:which(ringtail)), "ringtail*.beam"))],
     {ok, Library} = ringtail_nif:library(),
     {ok, _} = file:copy(Library ++ ".so", filename:join(Dir, filename:basename(Library) ++ ".so")),
     {ok, Peer, _} = peer:start(#{connection => standard_io, args => ["-pa", Dir, filename:dirname(code:which(?MODULE))]}),
