@@ -6,11 +6,11 @@
 -compile([export_all, nowarn_export_all, {no_auto_import, [nodes/1, get/1]}]).
 
 all() ->
-    [start_serves_and_stop_leaves_the_node_as_it_was, started_twice, decisions_equal_riak_core_while_the_ring_changes,
+    [start_serves_and_stop_leaves_the_node_as_it_was, started_twice, a_replaced_nif_gets_the_ring_anew,
+     owners_are_printed_with_all_their_digits, decisions_equal_riak_core_while_the_ring_changes,
      a_ring_storm_costs_few_builds, events_without_a_change_cost_no_build, token_is_the_same_on_all_nodes_once_settled,
      routes_survive_the_router, without_a_snapshot_503, handlers_come_back, a_lost_snapshot_is_built_again,
-     started_while_the_node_boots, endpoints_are_published_and_follow_the_configuration, console,
-     a_replaced_nif_gets_the_ring_anew, owners_are_printed_with_all_their_digits].
+     started_while_the_node_boots, endpoints_are_published_and_follow_the_configuration, console].
 
 suite() -> [{timetrap, {seconds, 60}}].
 

@@ -49,10 +49,12 @@ from(Base, Above) -> [filename:join(Base, Dir) || Dir <- Above].
 serving(C, Node) ->
     Up = standin:up_nodes(C),
     wait(fun() ->
-                 standin:rpc(C, Node, ringtail_routes, state, []) =:= serving
-                     andalso element(1, standin:rpc(C, Node, ringtail_ring, ring, [])) =:= ok
-                     andalso lists:all(fun(Other) -> standin:rpc(C, Node, ringtail_ring, endpoints, [Other]) =/= [] end,
-                                       [Other || Other <- Up, standin:rpc(C, Node, ringtail_ring, is_member, [Other])])
+                 Ask = fun(Function, Args) -> standin:rpc(C, Node, ringtail_ring, Function, Args) end,
+                 Unpublished = [Other || Other <- Up, Ask(is_member, [Other]), Ask(endpoints, [Other]) =:= []],
+                 case {standin:rpc(C, Node, ringtail_routes, state, []), element(1, Ask(ring, [])), Unpublished} of
+                     {serving, ok, []} -> true;
+                     Missing -> {Node, Missing}
+                 end
          end).
 
 wait(Condition) -> wait(Condition, 20000).
