@@ -7,7 +7,9 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
+use ringtail_core::hash_key;
 use ringtail_core::keys::percent_encode;
+use uuid::Uuid;
 
 use crate::config::Config;
 use crate::content::{Content, Source};
@@ -253,8 +255,33 @@ impl Client {
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub fn properties(&self, bucket_type: &[u8], bucket: &[u8]) -> Result<Arc<BucketProperties>, Error> {
+    pub fn properties(&self, bucket_type: &[u8], bucket: &[u8]) -> Result<BucketProperties, Error> {
         self.shared.properties_of(bucket_type, bucket, Deadline::after(self.shared.config.timeout))
+    }
+
+    /// The node that a request for this object would be sent to now; nothing where no primary has an endpoint, or where
+    /// only nodes can tell the primaries (a `chash_keyfun` of the cluster's own). Asks a node only for properties of a bucket
+    /// that are not known.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn choose(&self, name: &ObjectName) -> Result<Option<Uuid>, Error> {
+        let shared = &self.shared;
+        let (bucket_type, bucket) = (name.bucket_type(), name.bucket());
+        let properties = shared.properties_of(bucket_type, bucket, Deadline::after(shared.config.timeout))?;
+        let Ok(keyfun) = properties.keyfun else { return Ok(None) };
+        let hash = hash_key(bucket_type, bucket, name.key(), keyfun);
+        let view = shared.view.load();
+        let view = view.as_ref().expect("a client is made only once it has a topology");
+        let choice = view.choose(
+            &hash,
+            properties.n_val,
+            shared.config.protocol(),
+            |node| shared.is_suspect(node),
+            &[],
+            &mut fastrand::Rng::new(),
+        )?;
+        Ok(choice.member.map(|place| view.member(place).uuid))
     }
 
     /// Asks for news now, unless somebody did a moment ago, and waits for it at most this long.

@@ -125,7 +125,9 @@ impl fmt::Display for Event {
 
 /// Who is told. Called from whatever thread something happens in; keep it short.
 #[derive(Clone, Default)]
-pub(crate) struct Observer(pub(crate) Option<Arc<dyn Fn(&Event) + Send + Sync>>);
+pub(crate) struct Observer(pub(crate) Option<Arc<Callback>>);
+
+type Callback = dyn Fn(&Event) + Send + Sync;
 
 impl Observer {
     pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {

@@ -1,9 +1,10 @@
 //! The properties of buckets that decide where objects live, as Riak tells them, and a cache of them.
 
-use std::hash::{BuildHasher, Hash, Hasher};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use hashbrown::{DefaultHashBuilder, Equivalent, HashMap};
 use ringtail_core::{Keyfun, KeyfunError, NVal};
 
@@ -13,7 +14,7 @@ pub struct BucketProperties {
     /// How many primaries a key has.
     pub n_val: NVal,
     /// What is hashed; a function of the cluster's own by its name.
-    pub keyfun: Result<Keyfun, String>,
+    pub keyfun: Result<Keyfun, Arc<str>>,
 }
 
 impl BucketProperties {
@@ -42,22 +43,25 @@ impl BucketProperties {
         };
         Ok(Self {
             n_val: NVal::new(props.n_val).map_err(|error| error.to_string())?,
-            keyfun: keyfun.map_err(|fun| format!("{module}:{fun}")),
+            keyfun: keyfun.map_err(|fun| format!("{module}:{fun}").into()),
         })
     }
 }
 
-/// Properties by bucket, believed for a while.
+/// Properties by bucket, believed for a while. Read with every request and written once a minute and bucket: readers take no
+/// lock and share no counter, writers copy a shard.
 #[derive(Debug)]
 pub(crate) struct PropertyCache {
-    shards: [RwLock<HashMap<Bucket, Entry>>; SHARDS],
+    shards: [ArcSwap<Shard>; SHARDS],
     hasher: DefaultHashBuilder,
     ttl: Duration,
 }
 
-const SHARDS: usize = 16;
+type Shard = HashMap<Arc<Bucket>, Entry>;
+
+const SHARDS: usize = 64;
 /// Buckets kept a shard. Whoever uses more than this pays with questions, not with memory.
-const SHARD_LIMIT: usize = 4096;
+const SHARD_LIMIT: usize = 1024;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Bucket {
@@ -71,64 +75,66 @@ struct BucketRef<'a> {
     bucket: &'a [u8],
 }
 
-impl Equivalent<Bucket> for BucketRef<'_> {
-    fn equivalent(&self, key: &Bucket) -> bool {
+impl Equivalent<Arc<Bucket>> for BucketRef<'_> {
+    fn equivalent(&self, key: &Arc<Bucket>) -> bool {
         self.bucket_type == key.bucket_type && self.bucket == key.bucket
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
-    properties: Arc<BucketProperties>,
+    properties: BucketProperties,
     until: Instant,
 }
 
 impl PropertyCache {
     pub(crate) fn new(ttl: Duration) -> Self {
-        Self { shards: Default::default(), hasher: DefaultHashBuilder::default(), ttl }
-    }
-
-    pub(crate) fn get(
-        &self,
-        bucket_type: &[u8],
-        bucket: &[u8],
-        now: Instant,
-    ) -> Option<Arc<BucketProperties>> {
-        let key = BucketRef { bucket_type, bucket };
-        let shard = self.shard(&key).read().unwrap_or_else(PoisonError::into_inner);
-        shard.get(&key).filter(|entry| now < entry.until).map(|entry| Arc::clone(&entry.properties))
-    }
-
-    pub(crate) fn put(
-        &self,
-        bucket_type: &[u8],
-        bucket: &[u8],
-        properties: Arc<BucketProperties>,
-        now: Instant,
-    ) {
-        let key = BucketRef { bucket_type, bucket };
-        let mut shard = self.shard(&key).write().unwrap_or_else(PoisonError::into_inner);
-        if shard.len() >= SHARD_LIMIT {
-            shard.retain(|_, entry| now < entry.until);
-            if shard.len() >= SHARD_LIMIT {
-                shard.clear();
-            }
+        Self {
+            shards: std::array::from_fn(|_| ArcSwap::default()),
+            hasher: DefaultHashBuilder::default(),
+            ttl,
         }
-        let key = Bucket { bucket_type: bucket_type.to_vec(), bucket: bucket.to_vec() };
-        shard.insert(key, Entry { properties, until: now + self.ttl });
+    }
+
+    pub(crate) fn get(&self, bucket_type: &[u8], bucket: &[u8], now: Instant) -> Option<BucketProperties> {
+        let key = BucketRef { bucket_type, bucket };
+        let shard = self.shard(&key).load();
+        shard.get(&key).filter(|entry| now < entry.until).map(|entry| entry.properties.clone())
+    }
+
+    pub(crate) fn put(&self, bucket_type: &[u8], bucket: &[u8], properties: &BucketProperties, now: Instant) {
+        let key = BucketRef { bucket_type, bucket };
+        let entry = Entry { properties: properties.clone(), until: now + self.ttl };
+        let owned = Arc::new(Bucket { bucket_type: bucket_type.to_vec(), bucket: bucket.to_vec() });
+        self.shard(&key).rcu(|shard| {
+            let mut shard = Shard::clone(shard);
+            if shard.len() >= SHARD_LIMIT {
+                shard.retain(|_, entry| now < entry.until);
+                if shard.len() >= SHARD_LIMIT {
+                    shard.clear();
+                }
+            }
+            shard.insert(Arc::clone(&owned), entry.clone());
+            shard
+        });
     }
 
     /// Forgets a bucket.
     pub(crate) fn drop(&self, bucket_type: &[u8], bucket: &[u8]) {
         let key = BucketRef { bucket_type, bucket };
-        self.shard(&key).write().unwrap_or_else(PoisonError::into_inner).remove(&key);
+        let shard = self.shard(&key);
+        if shard.load().contains_key(&key) {
+            shard.rcu(|shard| {
+                let mut shard = Shard::clone(shard);
+                shard.remove(&key);
+                shard
+            });
+        }
     }
 
-    fn shard(&self, key: &BucketRef<'_>) -> &RwLock<HashMap<Bucket, Entry>> {
-        let mut hasher = self.hasher.build_hasher();
-        key.hash(&mut hasher);
+    fn shard(&self, key: &BucketRef<'_>) -> &ArcSwap<Shard> {
         // The high bits: the map inside uses the low ones.
-        &self.shards[(hasher.finish() >> 32) as usize % SHARDS]
+        &self.shards[(self.hasher.hash_one(key) >> 32) as usize % SHARDS]
     }
 }
 
@@ -136,7 +142,7 @@ impl PropertyCache {
 mod tests {
     use super::*;
 
-    fn keyfun(module: &str, fun: &str) -> Result<Keyfun, String> {
+    fn keyfun(module: &str, fun: &str) -> Result<Keyfun, Arc<str>> {
         let json =
             format!(r#"{{"props":{{"n_val":3,"x":[],"chash_keyfun":{{"mod":"{module}","fun":"{fun}"}}}}}}"#);
         BucketProperties::parse(json.as_bytes()).unwrap().keyfun
@@ -159,8 +165,8 @@ mod tests {
     fn properties_are_forgotten_in_time_or_when_told() {
         let cache = PropertyCache::new(Duration::from_secs(60));
         let now = Instant::now();
-        let properties = Arc::new(BucketProperties { n_val: NVal::new(3).unwrap(), keyfun: Ok(Keyfun::Std) });
-        cache.put(b"t", b"b", Arc::clone(&properties), now);
+        let properties = BucketProperties { n_val: NVal::new(3).unwrap(), keyfun: Ok(Keyfun::Std) };
+        cache.put(b"t", b"b", &properties, now);
         assert!(cache.get(b"t", b"b", now).is_some());
         assert!(cache.get(b"tb", b"", now).is_none());
         assert!(cache.get(b"t", b"b", now + Duration::from_secs(60)).is_none());
@@ -172,11 +178,11 @@ mod tests {
     fn memory_is_bounded() {
         let cache = PropertyCache::new(Duration::from_secs(60));
         let now = Instant::now();
-        let properties = Arc::new(BucketProperties { n_val: NVal::new(3).unwrap(), keyfun: Ok(Keyfun::Std) });
+        let properties = BucketProperties { n_val: NVal::new(3).unwrap(), keyfun: Ok(Keyfun::Std) };
         for at in 0..2 * SHARDS * SHARD_LIMIT {
-            cache.put(b"t", &at.to_be_bytes(), Arc::clone(&properties), now);
+            cache.put(b"t", &at.to_be_bytes(), &properties, now);
         }
-        let kept: usize = cache.shards.iter().map(|shard| shard.read().unwrap().len()).sum();
+        let kept: usize = cache.shards.iter().map(|shard| shard.load().len()).sum();
         assert!(kept <= SHARDS * SHARD_LIMIT, "{kept}");
     }
 }

@@ -201,7 +201,7 @@ impl Shared {
         let properties = self.properties_of(name.bucket_type(), name.bucket(), deadline)?;
         let keyfun = match &properties.keyfun {
             Ok(keyfun) => *keyfun,
-            Err(custom) => return Ok(any(Why::CustomKeyfun { name: custom.clone() }, chance)),
+            Err(custom) => return Ok(any(Why::CustomKeyfun { name: custom.to_string() }, chance)),
         };
         let hash = hash_key(name.bucket_type(), name.bucket(), name.key(), keyfun);
         let protocol = self.config.protocol();
@@ -220,13 +220,13 @@ impl Shared {
         bucket_type: &[u8],
         bucket: &[u8],
         deadline: Deadline,
-    ) -> Result<Arc<BucketProperties>, Error> {
+    ) -> Result<BucketProperties, Error> {
         if let Some(properties) = self.properties.get(bucket_type, bucket, Instant::now()) {
             return Ok(properties);
         }
         let time = deadline.left().unwrap_or_default();
-        let properties = Arc::new(self.ask_properties(bucket_type, bucket, time)?);
-        self.properties.put(bucket_type, bucket, Arc::clone(&properties), Instant::now());
+        let properties = self.ask_properties(bucket_type, bucket, time)?;
+        self.properties.put(bucket_type, bucket, &properties, Instant::now());
         Ok(properties)
     }
 }

@@ -160,22 +160,22 @@ impl Connection {
     }
 
     fn read_any_head(&mut self, deadline: Deadline) -> Result<ResponseHead, SendError> {
-        let mut looked_at = 0;
+        let mut looked_at = 0_usize;
         loop {
             // Parsed at first sight, for junk is no HTTP from its first byte on, and then once it has an end: what comes in
             // small pieces is not parsed again with each of them.
             let buffered = self.buffered();
+            let worth_it = looked_at == 0
+                || buffered.len() >= ResponseHead::LIMIT
+                || buffered[looked_at.saturating_sub(3)..]
+                    .windows(2)
+                    .any(|pair| pair == b"\n\r" || pair == b"\n\n");
             if buffered.len() > looked_at
-                && (looked_at == 0
-                    || buffered.len() >= ResponseHead::LIMIT
-                    || buffered[looked_at.saturating_sub(3)..]
-                        .windows(2)
-                        .any(|pair| pair == b"\n\r" || pair == b"\n\n"))
+                && worth_it
+                && let Some((head, length)) = ResponseHead::parse(buffered).map_err(SendError::Protocol)?
             {
-                if let Some((head, length)) = ResponseHead::parse(buffered).map_err(SendError::Protocol)? {
-                    self.consume(length);
-                    return Ok(head);
-                }
+                self.consume(length);
+                return Ok(head);
             }
             looked_at = self.buffered().len();
             if self.fill(deadline)? == 0 {

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::net::RecvFlags;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
@@ -61,7 +62,7 @@ impl Dial<'_> {
 
     fn secure(&self, tcp: TcpStream, deadline: Deadline) -> Result<Connection, DialError> {
         tcp.set_nodelay(true).map_err(DialError::Connect)?;
-        let Some(config) = self.tls else { return Ok(Connection::new(Stream::Plain(tcp))) };
+        let Some(config) = self.tls else { return Ok(Connection::new(Stream::new(Kind::Plain(tcp)))) };
         let name = ServerName::try_from(self.host.to_owned())
             .map_err(|error| DialError::Tls(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
         let mut session = ClientConnection::new(Arc::clone(config), name)
@@ -73,7 +74,7 @@ impl Dial<'_> {
         while session.is_handshaking() {
             session.complete_io(&mut tcp).map_err(|error| DialError::Tls(timeout_as_such(error)))?;
         }
-        Ok(Connection::new(Stream::Tls(Box::new(StreamOwned::new(session, tcp)))))
+        Ok(Connection::new(Stream::new(Kind::Tls(Box::new(StreamOwned::new(session, tcp))))))
     }
 
     /// The addresses behind the host. The system's resolver knows no deadline, so names are looked up in a thread that
@@ -101,74 +102,107 @@ impl Dial<'_> {
 }
 
 /// A socket that has run into its timeout says "would block" on some systems.
-pub(super) fn timeout_as_such(error: io::Error) -> io::Error {
+fn timeout_as_such(error: io::Error) -> io::Error {
     if error.kind() == io::ErrorKind::WouldBlock { Deadline::timed_out() } else { error }
 }
 
 /// A connected socket.
-pub(crate) enum Stream {
+pub(crate) struct Stream {
+    kind: Kind,
+    /// What the socket's timeouts are set to.
+    patience: Option<Duration>,
+}
+
+enum Kind {
     Plain(TcpStream),
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
+/// Waiting is done in pieces of this length at most, so that the socket's timeouts have to be set only once as long as a
+/// deadline is further away.
+const PIECE: Duration = Duration::from_secs(1);
+
 impl Stream {
+    fn new(kind: Kind) -> Self {
+        Self { kind, patience: None }
+    }
+
     fn tcp(&self) -> &TcpStream {
-        match self {
-            Self::Plain(tcp) => tcp,
-            Self::Tls(stream) => &stream.sock,
+        match &self.kind {
+            Kind::Plain(tcp) => tcp,
+            Kind::Tls(stream) => &stream.sock,
+        }
+    }
+
+    fn be_patient(&mut self, deadline: Deadline) -> io::Result<()> {
+        let left = deadline.left().ok_or_else(Deadline::timed_out)?.min(PIECE);
+        if self.patience != Some(left) {
+            self.patience = None;
+            self.tcp().set_read_timeout(Some(left))?;
+            self.tcp().set_write_timeout(Some(left))?;
+            self.patience = Some(left);
+        }
+        Ok(())
+    }
+
+    /// Does `step` until it gets somewhere, or time is up.
+    fn until(
+        &mut self,
+        deadline: Deadline,
+        mut step: impl FnMut(&mut Kind) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        loop {
+            self.be_patient(deadline)?;
+            match step(&mut self.kind) {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                    ) => {}
+                result => return result,
+            }
         }
     }
 
     pub(super) fn read(&mut self, output: &mut [u8], deadline: Deadline) -> io::Result<usize> {
-        self.tcp().set_read_timeout(Some(deadline.left().ok_or_else(Deadline::timed_out)?))?;
-        loop {
-            let read = match self {
-                Self::Plain(tcp) => tcp.read(output),
-                Self::Tls(stream) => stream.read(output),
-            };
-            match read {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => return read.map_err(timeout_as_such),
-            }
-        }
+        self.until(deadline, |kind| match kind {
+            Kind::Plain(tcp) => tcp.read(output),
+            Kind::Tls(stream) => stream.read(output),
+        })
     }
 
     pub(super) fn write_all(&mut self, mut bytes: &[u8], deadline: Deadline) -> io::Result<()> {
         while !bytes.is_empty() {
-            self.tcp().set_write_timeout(Some(deadline.left().ok_or_else(Deadline::timed_out)?))?;
-            let written = match self {
-                Self::Plain(tcp) => tcp.write(bytes),
-                Self::Tls(stream) => stream.write(bytes),
-            };
-            match written {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(length) => bytes = &bytes[length..],
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(timeout_as_such(error)),
+            let written = self.until(deadline, |kind| match kind {
+                Kind::Plain(tcp) => tcp.write(bytes),
+                Kind::Tls(stream) => stream.write(bytes),
+            })?;
+            if written == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
             }
+            bytes = &bytes[written..];
         }
-        match self {
-            Self::Plain(_) => Ok(()),
-            Self::Tls(stream) => stream.flush().map_err(timeout_as_such),
+        if matches!(self.kind, Kind::Tls(_)) {
+            self.until(deadline, |kind| match kind {
+                Kind::Plain(_) => Ok(0),
+                Kind::Tls(stream) => stream.flush().map(|()| 0),
+            })?;
         }
+        Ok(())
     }
 
     /// Whether the peer has neither closed the connection nor said anything unasked.
     pub(super) fn is_quiet(&self) -> bool {
-        let tcp = self.tcp();
-        if tcp.set_nonblocking(true).is_err() {
-            return false;
-        }
-        let quiet = matches!(tcp.peek(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock);
-        tcp.set_nonblocking(false).is_ok() && quiet
+        let seen = rustix::net::recv(self.tcp(), &mut [0], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        seen == Err(rustix::io::Errno::WOULDBLOCK)
     }
 }
 
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self {
-            Self::Plain(_) => "Plain",
-            Self::Tls(_) => "Tls",
+        let kind = match self.kind {
+            Kind::Plain(_) => "Plain",
+            Kind::Tls(_) => "Tls",
         };
         f.debug_tuple(kind).field(&self.tcp().peer_addr().ok()).finish()
     }
