@@ -19,7 +19,9 @@ class Status(Case):
         if not self.cluster.engine:
             self.skipTest("asked for with --engine")
         for node in self.nodes:
-            self.assertEqual(self.cluster.engine, self.cluster.rpc(node, "ringtail_engine:engine()"))
+            companions = self.cluster.rpc(node, "length([P || P <- erlang:ports(), {name, N} <- [erlang:port_info(P, name)], "
+                                                "filename:basename(hd(string:tokens(N, \" \"))) =:= \"ringtail\"])")
+            self.assertEqual("1" if self.cluster.engine == "port" else "0", companions)
 
     def test_02_metrics(self):
         """/ringtail/metrics in Prometheus' text format"""

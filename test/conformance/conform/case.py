@@ -34,11 +34,11 @@ class Case(unittest.TestCase):
         return cluster.text(node, """lists:flatten(io_lib:format("~w", [[
             webmachine_router:get_routes(),
             [N || N <- lists:sort(registered()), lists:prefix("ringtail", atom_to_list(N))],
-            [T || T <- ets:all(), is_atom(T), lists:prefix("ringtail", atom_to_list(T))],
+            [T || T <- lists:sort(ets:all()), is_atom(T), lists:prefix("ringtail", atom_to_list(T))],
             [length(gen_event:which_handlers(E)) || E <- [riak_core_ring_events, riak_core_node_watcher_events]],
-            [P || P <- processes(), {_, {M, _, _}} <- [process_info(P, initial_call)],
+            [P || P <- lists:sort(processes()), {_, {M, _, _}} <- [process_info(P, initial_call)],
                   lists:prefix("ringtail", atom_to_list(M))],
-            [P || P <- erlang:ports(), {name, N} <- [erlang:port_info(P, name)], string:str(N, "ringtail") > 0]]]))""")
+            [P || P <- lists:sort(erlang:ports()), {name, N} <- [erlang:port_info(P, name)], string:str(N, "ringtail") > 0]]]))""")
 
     # ---- Requests ----
 

@@ -19,6 +19,9 @@ def exact(answer):
 
 def _with_length(answer, headers, masked):
     """A length that is right is replaced by that of the body without its random parts."""
+    if not masked and "multipart" in (answer["content-type"] or ""):
+        # To a HEAD: the length of a body with a boundary that is not always as long.
+        headers = [header for header in headers if header[0] != "content-length"]
     right, new = ("content-length", str(len(answer.body))), ("content-length", str(len(masked)))
     if answer.status == 500:
         # Riak answers with the trace of its crash, in which our module shows.
