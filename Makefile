@@ -30,7 +30,7 @@ bench: build
 bundle: build
 	@scripts/bundle
 
-conformance: bundle
+conformance: build
 	@test/conformance/run.py
 
 fuzz: setup
