@@ -105,17 +105,20 @@ look_closer(State) ->
 %% for at the first look with a ring.
 engine(#state{checked = true}) ->
     {ok, true};
+%% The ring that riak_core is asked about is loaded for this: the snapshot may already be of another one.
 engine(#state{}) ->
-    case {ringtail_ring:ring(), my_ring()} of
-        {{ok, Ring, _}, {ok, RingTerm}} ->
-            case ringtail_engine:check(Ring, RingTerm) of
-                ok -> {ok, true};
+    case my_ring() of
+        {ok, RingTerm} ->
+            case ringtail_engine:load_ring(RingTerm) of
+                {ok, Ring} -> agreed(ringtail_engine:check(Ring, RingTerm));
                 {error, _} = Error -> Error
             end;
-        {{error, {no_ring, _}}, _} -> {ok, false};
-        {{error, _} = Error, _} -> Error;
-        {_, {error, _}} -> {ok, false}
+        {error, _} ->
+            {ok, false}
     end.
+
+agreed(ok) -> {ok, true};
+agreed({error, _} = Error) -> Error.
 
 my_ring() ->
     try

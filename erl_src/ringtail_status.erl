@@ -5,7 +5,8 @@
 
 -spec data() -> [{atom(), term()}].
 data() ->
-    [{version, version()}, {state, ringtail_routes:state()}, {snapshot, ringtail_ring:state()}]
+    [{version, version()}, {engine, ringtail_engine:name()}, {state, ringtail_routes:state()},
+     {snapshot, ringtail_ring:state()}]
         ++ identity() ++
         [{ring_size, proplists:get_value(ring_size, ringtail_ring:info())},
          {builds, ringtail_ring:builds()},

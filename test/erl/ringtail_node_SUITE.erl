@@ -7,7 +7,7 @@
 
 all() ->
     [start_serves_and_stop_leaves_the_node_as_it_was, started_twice, a_replaced_nif_gets_the_ring_anew,
-     owners_are_printed_with_all_their_digits, decisions_equal_riak_core_while_the_ring_changes,
+     owners_are_printed_with_all_their_digits, started_while_the_ring_changes, decisions_equal_riak_core_while_the_ring_changes,
      a_ring_storm_costs_few_builds, events_without_a_change_cost_no_build, token_is_the_same_on_all_nodes_once_settled,
      routes_survive_the_router, without_a_snapshot_503, handlers_come_back, a_lost_snapshot_is_built_again,
      started_while_the_node_boots, endpoints_are_published_and_follow_the_configuration, console].
@@ -249,3 +249,21 @@ owners_are_printed_with_all_their_digits(Config) ->
     Text = rpc(C, Node, ringtail_console, text, [owners]),
     [?assertNotEqual(0, string:str(Text, integer_to_list(Index))) || {Index, _} <- Owners],
     ?assertEqual(0, string:str(Text, "*")).
+
+%% The engine's snapshot was compared with riak_core's next ring, found to differ, and the routes were taken out.
+started_while_the_ring_changes(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    ok = standin:ring_storm(C, Node, #{kind => owners, rate => 200}),
+    try
+        [begin
+             ok = rpc(C, Node, ringtail, stop, []),
+             ok = rpc(C, Node, ringtail, start, []),
+             States = [begin timer:sleep(20), rpc(C, Node, ringtail_routes, state, []) end || _ <- lists:seq(1, 60)],
+             ?assertEqual([], [State || {engine_refused, _, _} = State <- States]),
+             ?assertEqual(serving, lists:last(States))
+         end || _ <- lists:seq(1, 5)]
+    after
+        standin:stop_storm(C, Node),
+        standin:settle(C)
+    end.

@@ -49,6 +49,7 @@ status_over_http(Config) ->
     {struct, Status} = mochijson2:decode(Body),
     ?assertEqual(<<"serving">>, proplists:get_value(<<"state">>, Status)),
     ?assertEqual(<<"ok">>, proplists:get_value(<<"snapshot">>, Status)),
+    ?assertEqual(<<"nif">>, proplists:get_value(<<"engine">>, Status)),
     ?assertEqual(8, proplists:get_value(<<"ring_size">>, Status)),
     ?assertEqual(2, length(proplists:get_value(<<"up">>, Status))),
     ?assertEqual(list_to_binary(proplists:get_value("x-ringtail-topology", Headers)),
