@@ -141,9 +141,8 @@ impl Client {
     /// As [`get`](Self::get).
     pub fn head(&self, name: &ObjectName, options: &ReadOptions) -> Result<Fetched<Option<u64>>, Error> {
         let answer = self.read("HEAD", name, options)?;
-        self.fetched(answer, |answer| {
-            answer.head.headers.text("Content-Length").and_then(|text| text.parse().ok())
-        })
+        let length = answer.head.headers.text("Content-Length").and_then(|text| text.parse().ok());
+        self.fetched(answer, |_| length)
     }
 
     fn read(&self, method: &'static str, name: &ObjectName, options: &ReadOptions) -> Result<Answer, Error> {
@@ -154,7 +153,7 @@ impl Client {
     fn fetched<C>(&self, mut answer: Answer, content: impl Fn(Answer) -> C) -> Result<Fetched<C>, Error> {
         match answer.head.status {
             200 => {
-                let headers = answer.head.headers.clone();
+                let headers = std::mem::take(&mut answer.head.headers);
                 Ok(Fetched::Object(object_of(&headers, content(answer))))
             }
             300 => Ok(Fetched::Siblings(self.siblings(&mut answer)?)),

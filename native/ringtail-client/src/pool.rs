@@ -15,6 +15,9 @@ use crate::http::Connection;
 /// How long a node that could not be reached is asked last.
 const SUSPICION: Duration = Duration::from_secs(1);
 
+/// No server closes a connection that was idle for less, nor says so by an answer to nothing.
+const MOMENT: Duration = Duration::from_secs(1);
+
 /// The idle connections to one node.
 #[derive(Debug)]
 pub(crate) struct NodePool {
@@ -29,22 +32,24 @@ impl NodePool {
         Self { idle: Mutex::default(), born: Instant::now(), suspect_until: AtomicU64::new(0) }
     }
 
-    /// The connection used last, so that surplus ones grow old and go.
-    pub(crate) fn take(&self, endpoint: &Endpoint, max_idle: Duration) -> Option<Connection> {
+    /// The connection used last, so that surplus ones grow old and go. It is looked at before it is given out, unless it was
+    /// used a moment ago and `unseen` says that a failure of it does no harm.
+    pub(crate) fn take(&self, endpoint: &Endpoint, max_idle: Duration, unseen: bool) -> Option<Connection> {
         loop {
             let connection = {
                 let mut idle = self.lock();
                 let at = idle.iter().rposition(|(known, _)| known == endpoint)?;
                 idle.swap_remove(at).1
             };
-            if connection.idle_since.elapsed() < max_idle && connection.is_usable() {
+            let idle = connection.idle_since.elapsed();
+            if idle < max_idle && ((unseen && idle < MOMENT) || connection.is_usable()) {
                 return Some(connection);
             }
         }
     }
 
     pub(crate) fn give_back(&self, endpoint: &Endpoint, mut connection: Connection, max: usize) {
-        connection.idle_since = Instant::now();
+        connection.rest();
         let mut idle = self.lock();
         if idle.len() >= max {
             // The oldest goes: it is the next that the node would close.

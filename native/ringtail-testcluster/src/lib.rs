@@ -10,6 +10,7 @@
 mod http;
 mod node;
 mod ring;
+mod standin;
 mod store;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +23,7 @@ pub use http::serve_bytes;
 use node::Node;
 pub use node::{Fault, Logged};
 use ring::{Published, Ring};
+pub use standin::StandIn;
 pub use store::BucketType;
 use store::Store;
 

@@ -198,7 +198,7 @@ impl Discovery {
         let deadline = Deadline::after(ONE_NODE_TIME.max(shared.config.connect_timeout));
         let net = &shared.net;
         if let Some(pool) = pool
-            && let Some(connection) = pool.take(endpoint, shared.config.max_idle)
+            && let Some(connection) = pool.take(endpoint, shared.config.max_idle, false)
         {
             let from = shared.view.load().as_ref().map(|view| view.token());
             // A connection that the node has closed meanwhile says nothing of the node.

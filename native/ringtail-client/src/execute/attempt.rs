@@ -12,6 +12,7 @@ use crate::http::{BodyReader, Connection, Deadline, ResponseHead, SendError};
 use crate::identity::{Bearing, Identity};
 use crate::net::OpenError;
 use crate::pool::NodePool;
+use crate::retry::Kind;
 use crate::seed::url;
 use crate::shared::Shared;
 use crate::view::View;
@@ -47,19 +48,25 @@ impl Attempt<'_> {
         };
         let mut why = String::from("it publishes no endpoint");
         for endpoint in View::endpoints(self.member, shared.config.protocol()) {
-            let connection = match pool.take(endpoint, shared.config.max_idle) {
-                Some(connection) => connection,
-                None => match self.open(endpoint) {
-                    Ok(connection) => connection,
-                    Err(error) => {
-                        shared.failed(&self.member.name, &error);
-                        why = error.to_string();
-                        continue;
-                    }
-                },
-            };
-            pool.trust();
-            return self.send(connection, endpoint, &pool, source);
+            let is_read = self.call.kind == Kind::Read;
+            if let Some(kept) = pool.take(endpoint, shared.config.max_idle, is_read) {
+                pool.trust();
+                match self.send(kept, endpoint, &pool, source) {
+                    // It was closed meanwhile, perhaps, which says nothing of the node.
+                    Err(Failed::Lost(_)) if is_read && self.patience.left().is_some() => {}
+                    result => return result,
+                }
+            }
+            match self.open(endpoint) {
+                Ok(connection) => {
+                    pool.trust();
+                    return self.send(connection, endpoint, &pool, source);
+                }
+                Err(error) => {
+                    shared.failed(&self.member.name, &error);
+                    why = error.to_string();
+                }
+            }
         }
         pool.suspect();
         Err(Failed::NotSent(why))

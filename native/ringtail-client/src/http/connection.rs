@@ -16,8 +16,10 @@ const CONTINUE_WAIT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: Stream,
+    /// What was read and not yet used is from `start` to `end`.
     buffer: Vec<u8>,
     start: usize,
+    end: usize,
     pub(crate) idle_since: Instant,
 }
 
@@ -48,7 +50,7 @@ impl From<io::Error> for SendError {
 
 impl Connection {
     pub(super) fn new(stream: Stream) -> Self {
-        Self { stream, buffer: Vec::new(), start: 0, idle_since: Instant::now() }
+        Self { stream, buffer: Vec::new(), start: 0, end: 0, idle_since: Instant::now() }
     }
 
     /// Sends a request and reads the head of its response. `expect` asks the node before the body is sent.
@@ -185,24 +187,24 @@ impl Connection {
     }
 
     pub(super) fn buffered(&self) -> &[u8] {
-        &self.buffer[self.start..]
+        &self.buffer[self.start..self.end]
     }
 
     pub(super) fn consume(&mut self, length: usize) {
         self.start += length;
-        if self.start == self.buffer.len() {
-            self.buffer.clear();
-            self.start = 0;
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
         }
     }
 
     /// Reads more into the buffer; 0 at the end.
     pub(super) fn fill(&mut self, deadline: Deadline) -> io::Result<usize> {
-        let end = self.buffer.len();
-        self.buffer.resize(end + BUFFER, 0);
-        let read = self.stream.read(&mut self.buffer[end..], deadline);
-        self.buffer.truncate(end + *read.as_ref().unwrap_or(&0));
-        read
+        if self.buffer.len() - self.end < BUFFER / 2 {
+            self.buffer.resize(self.end + BUFFER, 0);
+        }
+        let read = self.stream.read(&mut self.buffer[self.end..], deadline)?;
+        self.end += read;
+        Ok(read)
     }
 
     /// Reads past the buffer, which must be empty.
@@ -214,6 +216,13 @@ impl Connection {
     /// Whether nothing is left of the last response.
     pub(super) fn is_drained(&self) -> bool {
         self.buffered().is_empty()
+    }
+
+    /// An idle connection holds no more than it needs for the next head.
+    pub(crate) fn rest(&mut self) {
+        self.idle_since = Instant::now();
+        self.buffer.truncate(BUFFER);
+        self.buffer.shrink_to(BUFFER);
     }
 
     /// Whether it can carry another request.
