@@ -14,6 +14,9 @@ const KEPT_BUFFER: usize = 1024 * 1024;
 /// As much of a frame that is too large is shown as it takes to tell who sent it.
 const HEAD: usize = 16;
 
+/// What a term in external term format begins with.
+const VERSION: u8 = 131;
+
 /// What came.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received<'a> {
@@ -23,7 +26,7 @@ pub enum Received<'a> {
     TooLarge {
         /// Its length in bytes.
         length: usize,
-        /// How it begins.
+        /// How it begins: enough of it to tell whose it is, or one byte where it holds no term.
         head: &'a [u8],
     },
 }
@@ -91,7 +94,9 @@ impl Frames {
         let (field, content) = held.split_first_chunk::<LENGTH_FIELD>()?;
         let length = u32::from_be_bytes(*field) as usize;
         if length > self.limit {
-            let head = length.min(HEAD);
+            // Of what holds no term, one byte tells: who sends it may send no more, and is to be told at once.
+            let head =
+                if content.first().is_some_and(|&first| first != VERSION) { 1 } else { length.min(HEAD) };
             if content.len() < head {
                 return None;
             }

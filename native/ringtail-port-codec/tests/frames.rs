@@ -20,7 +20,10 @@ fn stream(contents: &[Vec<u8>]) -> Vec<u8> {
 
 fn expected(contents: &[Vec<u8>]) -> Vec<Came> {
     let came = |content: &Vec<u8>| match content.len() {
-        length if length > LIMIT => Came::TooLarge(length, content[..16].to_vec()),
+        length if length > LIMIT => {
+            let head = if content[0] == 131 { 16 } else { 1 };
+            Came::TooLarge(length, content[..head].to_vec())
+        }
         _ => Came::Frame(content.clone()),
     };
     contents.iter().map(came).collect()
@@ -53,6 +56,7 @@ fn contents() -> impl Strategy<Value = Vec<Vec<u8>>> {
         4 => prop::collection::vec(any::<u8>(), 0..60),
         1 => prop::collection::vec(any::<u8>(), LIMIT - 2..LIMIT + 3),
         1 => prop::collection::vec(any::<u8>(), LIMIT + 1..2000),
+        1 => prop::collection::vec(any::<u8>(), LIMIT..2000).prop_map(|rest| [&[131][..], &rest].concat()),
     ];
     prop::collection::vec(content, 0..12)
 }
@@ -84,6 +88,16 @@ proptest! {
         prop_assert!(expected(&contents).starts_with(&came));
         let boundaries = contents.iter().scan(0, |end, content| { *end += 4 + content.len(); Some(*end) });
         prop_assert_eq!(frames.between_frames(), cut == 0 || boundaries.clone().any(|end| end == cut));
+    }
+}
+
+#[test]
+fn a_large_frame_that_holds_no_term_is_told_at_its_first_byte() {
+    let mut frames = Frames::default();
+    for (byte, told) in b"GET /".iter().zip([false, false, false, false, true]) {
+        frames.spare()[0] = *byte;
+        frames.filled(1);
+        assert_eq!(frames.next().is_some(), told);
     }
 }
 
