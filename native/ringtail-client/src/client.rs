@@ -30,7 +30,7 @@ use crate::shared::Shared;
 use crate::stats::{Counters, Stats};
 use crate::view::View;
 
-const OBJECTS: &str = "/riak/primary/clusters/";
+pub(crate) const OBJECTS: &str = "/riak/primary/clusters/";
 
 /// A client of one Riak cluster. Cheap to clone; clones share everything and may be used by many threads at once.
 ///
@@ -57,7 +57,7 @@ const OBJECTS: &str = "/riak/primary/clusters/";
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl Client {
@@ -255,7 +255,21 @@ impl Client {
     /// # Errors
     /// As [`get`](Self::get).
     pub fn properties(&self, bucket_type: &[u8], bucket: &[u8]) -> Result<BucketProperties, Error> {
-        self.shared.properties_of(bucket_type, bucket, Deadline::after(self.shared.config.timeout))
+        self.shared.properties_of(bucket_type, bucket, Deadline::after(self.shared.config.timeout), None)
+    }
+
+    /// The same for whoever has less time, and would rather be told that the cluster cannot be asked than wait for it.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn properties_within(
+        &self,
+        bucket_type: &[u8],
+        bucket: &[u8],
+        time: Duration,
+        patience: Duration,
+    ) -> Result<BucketProperties, Error> {
+        self.shared.properties_of(bucket_type, bucket, Deadline::after(time), Some(patience))
     }
 
     /// The node that a request for this object would be sent to now; nothing where no primary has an endpoint, or where
@@ -267,7 +281,8 @@ impl Client {
     pub fn choose(&self, name: &ObjectName) -> Result<Option<Uuid>, Error> {
         let shared = &self.shared;
         let (bucket_type, bucket) = (name.bucket_type(), name.bucket());
-        let properties = shared.properties_of(bucket_type, bucket, Deadline::after(shared.config.timeout))?;
+        let properties =
+            shared.properties_of(bucket_type, bucket, Deadline::after(shared.config.timeout), None)?;
         let Ok(keyfun) = properties.keyfun else { return Ok(None) };
         let hash = hash_key(bucket_type, bucket, name.key(), keyfun);
         let view = shared.view.load();
@@ -291,6 +306,14 @@ impl Client {
         self.view()
     }
 
+    /// Asks a node now, and waits at most this long for what it says: what is known then, and who told it.
+    ///
+    /// # Errors
+    /// None of the nodes told a topology that can be used. What was known before still is.
+    pub fn check(&self, time: Duration) -> Result<(Arc<View>, Uuid), Arc<Error>> {
+        self.shared.ask_and_wait(time).map(|teller| (self.view(), teller))
+    }
+
     /// A document of Ringtail as the node that was asked gives it: `path` is what follows `/explore/clusters/UUID`, with
     /// its query.
     ///
@@ -303,6 +326,7 @@ impl Client {
             before_cluster: "/explore/clusters/",
             after_cluster: path.to_owned(),
             fields: Vec::new(),
+            patience: None,
         };
         let mut answer =
             self.shared.execute(Goal::Any, &call, &mut Source::None, self.shared.config.timeout)?;
@@ -344,13 +368,17 @@ fn object_call(
     fields: Vec<(String, Vec<u8>)>,
 ) -> Result<Call, Error> {
     name.check()?;
-    let after_cluster = format!(
+    let after_cluster = object_path(name, query);
+    Ok(Call { method, kind, before_cluster: OBJECTS, after_cluster, fields, patience: None })
+}
+
+pub(crate) fn object_path(name: &ObjectName, query: &str) -> String {
+    format!(
         "/types/{}/buckets/{}/keys/{}{query}",
         percent_encode(name.bucket_type()),
         percent_encode(name.bucket()),
         percent_encode(name.key())
-    );
-    Ok(Call { method, kind, before_cluster: OBJECTS, after_cluster, fields })
+    )
 }
 
 /// A 404 that is not about the object.

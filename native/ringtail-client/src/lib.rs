@@ -20,6 +20,7 @@ mod identity;
 mod net;
 mod object;
 mod options;
+mod pass;
 mod pool;
 mod properties;
 mod retry;
@@ -38,6 +39,7 @@ pub use object::{
     ContentReader, Deleted, Fetched, Link, Metadata, Object, ObjectName, Siblings, Stored, Vclock,
 };
 pub use options::{Quorum, ReadOptions, WriteOptions};
+pub use pass::{Pass, PassTo, Passed};
 pub use properties::BucketProperties;
 pub use seed::{Credentials, Seed};
 pub use stats::Stats;

@@ -7,8 +7,8 @@
 mod judge;
 mod progress;
 
-use std::sync::Weak;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
@@ -26,7 +26,7 @@ use crate::shared::Shared;
 use crate::stats::count;
 use crate::view::View;
 use judge::{Past, Verdict, judge};
-pub(crate) use progress::Progress;
+pub(crate) use progress::{Outcome, Progress};
 
 /// Why somebody wants news.
 #[derive(Clone, Copy, Debug)]
@@ -55,11 +55,13 @@ pub(crate) struct Discovery {
     past: Past,
     chance: fastrand::Rng,
     last_start: Option<Instant>,
+    /// Who told the topology that was judged last.
+    teller: Uuid,
 }
 
 impl Discovery {
     pub(crate) fn new() -> Self {
-        Self { past: Past::default(), chance: fastrand::Rng::new(), last_start: None }
+        Self { past: Past::default(), chance: fastrand::Rng::new(), last_start: None, teller: Uuid::nil() }
     }
 
     /// Runs until the client is gone.
@@ -84,9 +86,9 @@ impl Discovery {
             match wake {
                 Some(wake) => {
                     shared.progress.begin();
-                    // Whoever waits looks at the view; why it stayed the same was told to the observer.
-                    let _ = self.follow(&shared, wake);
-                    shared.progress.end();
+                    // Whoever waits looks at the view, or at the outcome.
+                    let outcome = self.follow(&shared, wake);
+                    shared.progress.end(outcome);
                 }
                 None if shared.quiet_for() >= interval => {
                     count(&shared.counters.polls);
@@ -97,16 +99,17 @@ impl Discovery {
         }
     }
 
-    fn follow(&mut self, shared: &Shared, wake: Wake) -> Result<(), Error> {
+    /// Nothing where there is no need to ask.
+    fn follow(&mut self, shared: &Shared, wake: Wake) -> Option<Outcome> {
         let view = shared.view.load_full();
         if let (Some(view), Some(token)) = (&view, wake.token)
             && (token == view.token()
                 || (token.ordinal == view.token().ordinal && self.past.holds(token, Instant::now())))
         {
-            return Ok(());
+            return None;
         }
         count(&shared.counters.refreshes);
-        self.refresh(shared, wake)
+        Some(self.refresh(shared, wake).map(|()| self.teller).map_err(Arc::new))
     }
 
     /// Asks known nodes, then the seeds, until one tells a topology that can be used.
@@ -255,6 +258,7 @@ impl Discovery {
                 }
                 told = answer?.1;
             }
+            self.teller = told.by.node;
             match judge(current.as_deref(), &self.past, told.by, &told.answer, Instant::now()) {
                 Verdict::Same(view) => {
                     shared.seen_up(view);
@@ -310,6 +314,23 @@ impl Shared {
     /// Wakes the discovery. Where it is awake already, it will look after this, too.
     pub(crate) fn wake(&self, wake: Wake) {
         let _ = self.wakes.try_send(wake);
+    }
+
+    /// Has a node asked now, and waits for what comes of it.
+    pub(crate) fn ask_and_wait(&self, time: Duration) -> Outcome {
+        let deadline = Deadline::after(time);
+        let ticket = self.progress.ticket();
+        loop {
+            if let Some(outcome) = self.progress.outcome(ticket) {
+                return outcome;
+            }
+            if deadline.left().is_none() {
+                let last = "no node has told its topology yet".to_owned();
+                return Err(Arc::new(Error::Timeout { after: time, last }));
+            }
+            self.wake(Wake { node: None, token: None });
+            self.progress.wait(self.progress.ticket(), || false, deadline);
+        }
     }
 
     /// Wakes the discovery and waits until the view is another than `used`, or it has asked.

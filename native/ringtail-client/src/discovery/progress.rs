@@ -1,8 +1,11 @@
 //! How far the discovery is, for those who wait for it.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use uuid::Uuid;
+
+use crate::error::Error;
 use crate::http::Deadline;
 
 /// Counts the refreshes that began and ended.
@@ -16,7 +19,12 @@ pub(crate) struct Progress {
 struct Counts {
     begun: u64,
     ended: u64,
+    /// The latest of them in which a node was asked, and what came of it.
+    asked: Option<(u64, Outcome)>,
 }
+
+/// The node that told the topology at hand, or why none did.
+pub(crate) type Outcome = Result<Uuid, Arc<Error>>;
 
 /// The first refresh that begins after the ticket was taken.
 #[derive(Clone, Copy, Debug)]
@@ -27,13 +35,24 @@ impl Progress {
         self.lock().begun += 1;
     }
 
-    pub(super) fn end(&self) {
-        self.lock().ended += 1;
+    /// Without an outcome nobody was asked, for there was no need.
+    pub(super) fn end(&self, outcome: Option<Outcome>) {
+        let mut counts = self.lock();
+        counts.ended += 1;
+        if let Some(outcome) = outcome {
+            counts.asked = Some((counts.ended, outcome));
+        }
+        drop(counts);
         self.moved.notify_all();
     }
 
     pub(super) fn ticket(&self) -> Ticket {
         Ticket(self.lock().begun + 1)
+    }
+
+    /// What came of asking, if somebody was asked since the ticket was taken.
+    pub(super) fn outcome(&self, since: Ticket) -> Option<Outcome> {
+        self.lock().asked.clone().filter(|(number, _)| *number >= since.0).map(|(_, outcome)| outcome)
     }
 
     /// Waits until the refresh of the ticket has ended, or an earlier one brought what was wanted.

@@ -34,6 +34,8 @@ pub(crate) struct Call {
     /// What stands after it, with the query.
     pub(crate) after_cluster: String,
     pub(crate) fields: Vec<(String, Vec<u8>)>,
+    /// How long to wait, all pauses together, for a cluster that cannot serve it now; without a limit, until the deadline.
+    pub(crate) patience: Option<Duration>,
 }
 
 impl Call {
@@ -89,6 +91,8 @@ impl Shared {
         time: Duration,
     ) -> Result<Answer, Error> {
         let deadline = Deadline::after(time);
+        let enough = call.patience.map(Deadline::after);
+        let is_enough = || enough.is_some_and(|enough| enough.left().is_none());
         let mut chance = fastrand::Rng::new();
         let mut retry = Retry::new(call.kind);
         let mut view = self.view();
@@ -99,7 +103,7 @@ impl Shared {
             if deadline.left().is_none() {
                 return Err(last.timed_out(time));
             }
-            let target = self.target(&view, goal, &excluded, deadline, &mut chance)?;
+            let target = self.target(&view, goal, &excluded, deadline, call.patience, &mut chance)?;
             let (happened, left) = match target {
                 None => {
                     if excluded.is_empty() {
@@ -120,7 +124,7 @@ impl Shared {
                     let attempt =
                         Attempt { shared: self, view: &view, member, call, why, patience, deadline };
                     let happened = match attempt.run(source) {
-                        Ok(answer) => match self.weigh(&view, call.kind, answer, goal, &mut last)? {
+                        Ok(answer) => match self.weigh(&view, call, answer, goal, left, &mut last)? {
                             Weighed::Final(answer) => {
                                 if first && matches!(goal, Goal::Primary(_)) {
                                     count(&self.counters.hits);
@@ -156,6 +160,7 @@ impl Shared {
             match retry.next(happened, source.is_whole(), left, &mut chance) {
                 Next::Another => {}
                 Next::GiveUp => return Err(last.unavailable()),
+                Next::Wait(_) | Next::Refresh(_) if is_enough() => return Err(last.unavailable()),
                 Next::Wait(pause) => {
                     last.rest(pause, deadline, time)?;
                     excluded.clear();
@@ -186,6 +191,7 @@ impl Shared {
         goal: Goal<'_>,
         excluded: &[Uuid],
         deadline: Deadline,
+        patience: Option<Duration>,
         chance: &mut fastrand::Rng,
     ) -> Result<Option<Target>, Error> {
         let any = |why: Why, chance: &mut fastrand::Rng| {
@@ -198,7 +204,7 @@ impl Shared {
             Goal::Any => return Ok(any(Why::Primary { primaries: 0, up: 0 }, chance)),
             Goal::Primary(name) => name,
         };
-        let properties = self.properties_of(name.bucket_type(), name.bucket(), deadline)?;
+        let properties = self.properties_of(name.bucket_type(), name.bucket(), deadline, patience)?;
         let keyfun = match &properties.keyfun {
             Ok(keyfun) => *keyfun,
             Err(custom) => return Ok(any(Why::CustomKeyfun { name: custom.to_string() }, chance)),
@@ -220,12 +226,13 @@ impl Shared {
         bucket_type: &[u8],
         bucket: &[u8],
         deadline: Deadline,
+        patience: Option<Duration>,
     ) -> Result<BucketProperties, Error> {
         if let Some(properties) = self.properties.get(bucket_type, bucket, Instant::now()) {
             return Ok(properties);
         }
         let time = deadline.left().unwrap_or_default();
-        let properties = self.ask_properties(bucket_type, bucket, time)?;
+        let properties = self.ask_properties(bucket_type, bucket, time, patience)?;
         self.properties.put(bucket_type, bucket, &properties, Instant::now());
         Ok(properties)
     }

@@ -30,12 +30,21 @@ impl Shared {
     pub(super) fn weigh(
         &self,
         view: &View,
-        kind: Kind,
+        call: &Call,
         mut answer: Answer,
         goal: Goal<'_>,
+        left: usize,
         last: &mut Trouble,
     ) -> Result<Weighed, Error> {
-        match (answer.head.status, kind) {
+        // Whoever passes the request on passes on what the last node said of it.
+        if call.patience.is_some()
+            && !call.is_riaks()
+            && matches!(answer.head.status, 502..=504)
+            && (left == 0 || call.kind == Kind::Write)
+        {
+            return Ok(Weighed::Final(answer));
+        }
+        match (answer.head.status, call.kind) {
             (421, _) => {
                 let (_, message) = said(&answer.message());
                 let token = Bearing::of(&answer.head.headers).token;
@@ -97,6 +106,7 @@ impl Shared {
         bucket_type: &[u8],
         bucket: &[u8],
         time: Duration,
+        patience: Option<Duration>,
     ) -> Result<BucketProperties, Error> {
         let bucket = percent_encode(bucket);
         let path = if bucket_type == ringtail_core::keys::DEFAULT_TYPE {
@@ -110,6 +120,7 @@ impl Shared {
             before_cluster: "",
             after_cluster: path,
             fields: Vec::new(),
+            patience,
         };
         let mut answer = self.execute(Goal::Any, &call, &mut Source::None, time)?;
         match answer.head.status {

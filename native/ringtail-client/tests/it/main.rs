@@ -6,6 +6,7 @@ mod following;
 mod identity;
 mod objects;
 mod outcomes;
+mod pass;
 mod soak;
 mod tls;
 
