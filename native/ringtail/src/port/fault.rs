@@ -1,6 +1,9 @@
 //! The one place where a failure becomes a code and a sentence. Both are those of the NIF, so that callers need not know
 //! which of the two they asked.
 
+use std::io;
+use std::sync::Arc;
+
 use ringtail_core::topology::{CanonicalError, TokenError};
 use ringtail_core::{DecodeError, NValError};
 
@@ -29,6 +32,12 @@ pub enum Fault {
     FrameTooLarge(usize),
     /// The answer would be.
     AnswerTooLarge(usize),
+    /// The cluster is not open here (any more).
+    NoSuchCluster,
+    /// What the client of a cluster says.
+    Client(Arc<ringtail_client::Error>),
+    /// An answer that began and did not end.
+    BrokenOff(io::Error),
     /// Too much is waiting already: for what.
     Busy(&'static str),
     /// The request was cancelled before it was done.
@@ -50,7 +59,13 @@ macro_rules! from {
 }
 
 from!(DecodeError => Decode, NValError => NVal, TokenError => Token, CanonicalError => Canonical,
-      serde_json::Error => Document);
+      serde_json::Error => Document, Arc<ringtail_client::Error> => Client);
+
+impl From<ringtail_client::Error> for Fault {
+    fn from(error: ringtail_client::Error) -> Self {
+        Self::Client(Arc::new(error))
+    }
+}
 
 impl Fault {
     /// What Erlang sees as an atom.
@@ -67,6 +82,9 @@ impl Fault {
             Self::Document(_) => "document",
             Self::FrameTooLarge(_) => "frame_too_large",
             Self::AnswerTooLarge(_) => "answer_too_large",
+            Self::NoSuchCluster => "no_such_cluster",
+            Self::Client(error) => error.code(),
+            Self::BrokenOff(_) => "broken_off",
             Self::Busy(_) => "busy",
             Self::Cancelled => "cancelled",
             Self::IdInUse => "id_in_use",
@@ -97,6 +115,11 @@ impl Fault {
                 "the answer has {length} bytes, and {} is the most: ask for less at once",
                 ringtail_port_codec::FRAME_LIMIT
             ),
+            Self::NoSuchCluster => {
+                "the cluster is not open in the companion (any more): open it again".to_owned()
+            }
+            Self::Client(error) => error.to_string(),
+            Self::BrokenOff(error) => format!("the node's answer broke off: {error}"),
             Self::Busy(what) => format!("too many requests wait for {what}: try again later"),
             Self::Cancelled => "the request was cancelled".to_owned(),
             Self::IdInUse => "a request of this id is not done yet".to_owned(),

@@ -5,6 +5,7 @@
 //! the process: the VM is gone then, and so is this.
 
 mod arguments;
+mod clusters;
 mod fault;
 mod lane;
 mod operations;

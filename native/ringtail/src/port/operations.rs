@@ -244,7 +244,8 @@ fn ring_info(ring: &Ring, out: &mut Writer) -> Done {
     Ok(())
 }
 
-fn status(status: MemberStatus) -> &'static str {
+/// A member's status as Erlang names it.
+pub fn status(status: MemberStatus) -> &'static str {
     match status {
         MemberStatus::Joining => "joining",
         MemberStatus::Valid => "valid",

@@ -9,6 +9,7 @@ use std::thread;
 use ringtail_core::term::Term;
 use ringtail_port_codec::{Received, Request, answer, id_of_head};
 
+use super::clusters::{self, Clusters};
 use super::fault::Fault;
 use super::lane::{Cancel, Lane, Running};
 use super::operations::{Operation, perform};
@@ -30,6 +31,8 @@ pub struct Server {
     running: Running,
     /// Work that grows with a ring or a batch.
     slow: Lane<Job>,
+    /// Work that waits for other machines.
+    clusters: Clusters,
     /// Answers of the reader not written yet.
     answers: Vec<u8>,
 }
@@ -54,7 +57,8 @@ impl Server {
             work_running.end(job.id);
             work_output.send(frame);
         })?;
-        Ok(Self { output, rings, running, slow, answers: Vec::new() })
+        let clusters = Clusters::new(output.clone(), running.clone());
+        Ok(Self { clusters, output, rings, running, slow, answers: Vec::new() })
     }
 
     /// Answers a frame, or sees to it that it will be answered.
@@ -64,8 +68,13 @@ impl Server {
                 Ok(Request::Call { id, operation, arguments }) => {
                     self.call(id, &operation, &arguments, frame)
                 }
-                Ok(Request::Cancel { id }) => self.running.cancel(id),
-                Ok(Request::Ack { .. } | Request::Data { .. } | Request::Eof { .. }) => {}
+                Ok(Request::Cancel { id }) => {
+                    self.running.cancel(id);
+                    self.clusters.piece(id, |pipe| pipe.cancel());
+                }
+                Ok(Request::Ack { id, count }) => self.clusters.piece(id, |pipe| pipe.taken(count)),
+                Ok(Request::Data { id, bytes }) => self.clusters.piece(id, |pipe| pipe.data(bytes)),
+                Ok(Request::Eof { id }) => self.clusters.piece(id, |pipe| pipe.eof()),
                 Err(error) => exit(Ending::Garbage(error.to_string())),
             },
             Received::TooLarge { length, head } => match id_of_head(head) {
@@ -88,6 +97,12 @@ impl Server {
     }
 
     fn call(&mut self, id: u64, operation: &str, arguments: &[Term], frame: &[u8]) {
+        if let Some(known) = clusters::Operation::named(operation) {
+            if let Err(fault) = self.clusters.call(id, known, arguments, &mut self.answers) {
+                self.refuse(id, &fault);
+            }
+            return;
+        }
         let Some(known) = Operation::named(operation) else {
             return self.refuse(id, &Fault::UnknownOperation(operation.to_owned()));
         };
@@ -136,7 +151,7 @@ fn answer_call(rings: &Rings, id: u64, operation: Operation, arguments: &[Term],
     answer::error(out, id, fault.code(), &fault.detail());
 }
 
-fn panic_message(panic: &(dyn Any + Send)) -> String {
+pub fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
 }

@@ -1,0 +1,243 @@
+//! A request passed on to a node: `cluster_request`.
+//!
+//! Goal is `{object, Type, Bucket, Key}`, for a primary, or `{document, Path}`, for any node. Body is `none`, a binary, or
+//! `{stream, Length | chunked}`: then its pieces come as `{data, Id, Binary}`, as many as `{Id, progress, {more, Count}}`
+//! asked for, and `{eof, Id}` ends it.
+//!
+//! A small answer comes as `{Id, ok, {whole, Status, [{Name, Value}], Length | chunked, Body}}`. Another begins with
+//! `{Id, progress, {head, Status, [{Name, Value}], Length | chunked}}`, goes on with `{Id, progress, {data, Binary}}`, no more
+//! of them unacknowledged than the window has, and ends with `{Id, ok, done}`.
+
+use std::io::{self, Read};
+use std::time::Instant;
+
+use ringtail_client::{Content, ObjectName, Pass, PassTo, Passed};
+use ringtail_core::term::Term;
+use ringtail_port_codec::answer::{self, Writer};
+
+use super::super::arguments as args;
+use super::super::fault::Fault;
+use super::super::output::Output;
+use super::PATIENCE;
+use super::pipe::{Broken, PIECE, Pipe};
+use super::session::Session;
+
+/// What is not larger is answered in one frame.
+const SMALL: u64 = 64 * 1024;
+
+/// A request as it came, no longer tied to its frame.
+pub struct Job {
+    method: String,
+    goal: Goal,
+    query: String,
+    fields: Vec<(String, Vec<u8>)>,
+    body: Body,
+    deadline: Instant,
+}
+
+enum Goal {
+    Object(ObjectName),
+    Document(String),
+}
+
+enum Body {
+    None,
+    Whole(Vec<u8>),
+    Stream(Option<u64>),
+}
+
+/// An object's name from three binaries.
+pub fn object_name(bucket_type: &Term, bucket: &Term, key: &Term) -> Result<ObjectName, Fault> {
+    let name = ObjectName::new(args::bytes(bucket, "bucket")?, args::bytes(key, "key")?);
+    Ok(name.of_type(args::bytes(bucket_type, "type")?))
+}
+
+impl Job {
+    /// Reads the arguments.
+    pub fn parse(
+        method: &Term,
+        goal: &Term,
+        query: &Term,
+        fields: &Term,
+        body: &Term,
+        deadline: Instant,
+    ) -> Result<Self, Fault> {
+        Ok(Self {
+            method: args::text(method, "method")?.to_owned(),
+            goal: parse_goal(goal)?,
+            query: args::text(query, "query")?.to_owned(),
+            fields: parse_fields(fields)?,
+            body: parse_body(body)?,
+            deadline,
+        })
+    }
+
+    /// When it must be over.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Carries it out. What comes before the last frame goes to `output`.
+    pub fn run(
+        mut self,
+        session: &Session,
+        pipe: &Pipe,
+        id: u64,
+        output: &Output,
+        out: &mut Writer,
+    ) -> Result<(), Fault> {
+        let client = session.client(self.deadline)?;
+        let request = Pass {
+            method: &self.method,
+            to: match &self.goal {
+                Goal::Object(name) => PassTo::Object(name),
+                Goal::Document(path) => PassTo::Document(path),
+            },
+            query: &self.query,
+            fields: std::mem::take(&mut self.fields),
+            timeout: self.deadline.saturating_duration_since(Instant::now()),
+            patience: PATIENCE,
+        };
+        let passed = match &self.body {
+            Body::None => client.pass(request, None),
+            Body::Whole(bytes) => client.pass(request, Some(Content::Bytes(bytes))),
+            Body::Stream(length) => {
+                let mut body =
+                    pipe.body(|count| output.send(progress(id, |out| word(out, "more", count as u64))));
+                client.pass(request, Some(Content::Reader(&mut body, *length)))
+            }
+        };
+        answer(passed?, self.method == "HEAD", pipe, id, output, out)
+    }
+}
+
+fn answer(
+    mut passed: Passed,
+    is_head: bool,
+    pipe: &Pipe,
+    id: u64,
+    output: &Output,
+    out: &mut Writer,
+) -> Result<(), Fault> {
+    if is_head || passed.length.is_some_and(|length| length <= SMALL) {
+        let mut body = Vec::new();
+        passed.content.read_to_end(&mut body).map_err(Fault::BrokenOff)?;
+        out.tuple(5);
+        out.atom("whole");
+        head(out, &passed);
+        out.binary(&body);
+        return Ok(());
+    }
+    output.send(progress(id, |out| {
+        out.tuple(4);
+        out.atom("head");
+        head(out, &passed);
+    }));
+    let mut piece = vec![0; PIECE];
+    loop {
+        let length = fill(&mut passed.content, &mut piece).map_err(Fault::BrokenOff)?;
+        if length == 0 {
+            out.atom("done");
+            return Ok(());
+        }
+        pipe.await_leave().map_err(|broken| match broken {
+            Broken::TimedOut => Fault::BrokenOff(io::ErrorKind::TimedOut.into()),
+            Broken::Cancelled | Broken::Overrun => Fault::Cancelled,
+        })?;
+        output.send(progress(id, |out| {
+            out.tuple(2);
+            out.atom("data");
+            out.binary(&piece[..length]);
+        }));
+    }
+}
+
+/// Status, fields and length: three terms.
+fn head(out: &mut Writer, passed: &Passed) {
+    out.u64(u64::from(passed.status));
+    let fields = passed.fields.iter();
+    let Ok(()) = out.list(fields, |out, (name, value)| {
+        out.tuple(2);
+        out.binary(name.as_bytes());
+        out.binary(value);
+        Ok::<(), std::convert::Infallible>(())
+    });
+    match passed.length {
+        Some(length) => out.u64(length),
+        None => out.atom("chunked"),
+    }
+}
+
+/// A frame on the way to the end.
+fn progress(id: u64, write: impl FnOnce(&mut Writer)) -> Vec<u8> {
+    let mut frame = Vec::new();
+    answer::progress(&mut frame, id, write);
+    frame
+}
+
+fn word(out: &mut Writer, word: &str, number: u64) {
+    out.tuple(2);
+    out.atom(word);
+    out.u64(number);
+}
+
+/// As much as fits, or all that is left.
+fn fill(reader: &mut impl Read, piece: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < piece.len() {
+        match reader.read(&mut piece[length..]) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}
+
+fn parse_goal(goal: &Term) -> Result<Goal, Fault> {
+    const EXPECTED: Fault = Fault::Argument("goal", "{object, Type, Bucket, Key} or {document, Path}");
+    if let Some([kind, bucket_type, bucket, key]) = goal.tuple()
+        && kind.is_atom("object")
+    {
+        return Ok(Goal::Object(object_name(&bucket_type, &bucket, &key)?));
+    }
+    match goal.tuple() {
+        Some([kind, path]) if kind.is_atom("document") => {
+            Ok(Goal::Document(args::text(&path, "path")?.to_owned()))
+        }
+        _ => Err(EXPECTED),
+    }
+}
+
+fn parse_fields(fields: &Term) -> Result<Vec<(String, Vec<u8>)>, Fault> {
+    const EXPECTED: Fault = Fault::Argument("fields", "a list of {Name, Value}");
+    fields
+        .list()
+        .ok_or(EXPECTED)?
+        .map(|field| {
+            let [name, value] = field.tuple().ok_or(EXPECTED)?;
+            Ok((
+                args::text(&name, "a field's name")?.to_owned(),
+                args::bytes(&value, "a field's value")?.to_vec(),
+            ))
+        })
+        .collect()
+}
+
+fn parse_body(body: &Term) -> Result<Body, Fault> {
+    const EXPECTED: Fault = Fault::Argument("body", "none, a binary or {stream, Length | chunked}");
+    if body.is_atom("none") {
+        return Ok(Body::None);
+    }
+    if let Some(bytes) = body.binary() {
+        return Ok(Body::Whole(bytes.to_vec()));
+    }
+    match body.tuple() {
+        Some([kind, length]) if kind.is_atom("stream") && length.is_atom("chunked") => Ok(Body::Stream(None)),
+        Some([kind, length]) if kind.is_atom("stream") => {
+            Ok(Body::Stream(Some(length.u64().ok_or(EXPECTED)?)))
+        }
+        _ => Err(EXPECTED),
+    }
+}
