@@ -3,13 +3,36 @@
 %% request.
 -module(ringtail_config).
 
--export([route/0, prefixes/0, cluster_alias/0, max_body/0, advertise/0, publish/0, problems/0]).
+-export([mode/0, clusters/0, route/0, prefixes/0, cluster_alias/0, max_body/0, advertise/0, publish/0, problems/0]).
 -export_type([route/0]).
 
 -type route() :: proxy | redirect | local.
 
 %% Larger than any object Riak takes by default (50 MiB), small enough that a few of them do not fill a node.
 -define(MAX_BODY, 67108864).
+
+%% @doc Whether the application serves the Riak node it runs in or, in a VM without Riak, the clusters that are configured.
+%% This looks at the code path: for the start, not for each request.
+-spec mode() -> node | standalone.
+mode() ->
+    case has_riak() orelse application:get_env(ringtail, clusters) =:= undefined of
+        true -> node;
+        false -> standalone
+    end.
+
+has_riak() -> code:which(riak_core_ring_manager) =/= non_existing.
+
+%% @doc The clusters that a VM without Riak serves.
+-spec clusters() -> [ringtail_clusters_config:cluster()].
+clusters() ->
+    {Clusters, _} = read_clusters(),
+    Clusters.
+
+read_clusters() ->
+    case application:get_env(ringtail, clusters) of
+        {ok, Entries} -> ringtail_clusters_config:read(Entries);
+        undefined -> {[], []}
+    end.
 
 %% @doc What the object route does where this node is no primary.
 -spec route() -> route().
@@ -47,7 +70,17 @@ problems() ->
                            {cluster_alias, "a string without '/'"}, {max_body, "a number of bytes"},
                            {advertise, "a list of {http | https | pb, Host, Port}"}, {publish, "true or false"}],
         {ok, Value} <- [application:get_env(ringtail, Name)],
-        not valid(Name, Value)].
+        not valid(Name, Value)] ++ cluster_problems().
+
+cluster_problems() ->
+    {Clusters, Problems} = read_clusters(),
+    case {has_riak(), application:get_env(ringtail, clusters)} of
+        {true, undefined} -> [];
+        {true, _} -> ["{ringtail, clusters} is for a VM without Riak; this node serves its own cluster"];
+        {false, undefined} -> ["there is no Riak in this VM: name the clusters to serve in {ringtail, clusters}"];
+        {false, _} when Clusters =:= [] -> Problems ++ ["{ringtail, clusters} names no cluster that can be served"];
+        {false, _} -> Problems
+    end.
 
 %% ---- Inside ----
 

@@ -1,4 +1,5 @@
-%% @doc The console calls that need the running application; `ringtail' is their face. They return data, or a line of
+%% @doc The console calls that need the running application; `ringtail' is their face. In a VM without Riak most of them are
+%% ringtail_far_console's. They return data, or a line of
 %% text where a person wants to read one.
 -module(ringtail_console).
 
@@ -31,16 +32,25 @@ stop() ->
 status() ->
     ringtail_status:data().
 
--spec preflist(ringtail_place:bucket(), binary()) -> [{{non_neg_integer(), node()}, primary | fallback}] | {error, term()}.
+-spec preflist(ringtail_place:bucket(), binary()) -> [{{non_neg_integer(), node() | binary()}, primary | fallback}] | {error, term()}.
 preflist(Bucket, Key) ->
+    here_or_far(fun() -> here_preflist(Bucket, Key) end, fun() -> ringtail_far_console:preflist(Bucket, Key) end).
+
+here_preflist(Bucket, Key) ->
     value(ringtail_place:preflist(plain(Bucket), Key)).
 
--spec primaries(ringtail_place:bucket(), binary()) -> [{non_neg_integer(), node()}] | {error, term()}.
+-spec primaries(ringtail_place:bucket(), binary()) -> [{non_neg_integer(), node() | binary()}] | {error, term()}.
 primaries(Bucket, Key) ->
+    here_or_far(fun() -> here_primaries(Bucket, Key) end, fun() -> ringtail_far_console:primaries(Bucket, Key) end).
+
+here_primaries(Bucket, Key) ->
     value(ringtail_place:primaries(plain(Bucket), Key)).
 
--spec owners() -> [{non_neg_integer(), node()}] | {error, term()}.
+-spec owners() -> [{non_neg_integer(), node() | binary()}] | {error, term()}.
 owners() ->
+    here_or_far(fun() -> here_owners() end, fun() -> ringtail_far_console:owners() end).
+
+here_owners() ->
     case ringtail_ring:ring() of
         {ok, Ring, _} -> value(ringtail_engine:owners(Ring));
         {error, _} = Error -> Error
@@ -49,6 +59,9 @@ owners() ->
 %% @doc A line to read: where the key lives and who of them is up.
 -spec where(ringtail_place:bucket(), binary()) -> string() | {error, term()}.
 where(Bucket, Key) ->
+    here_or_far(fun() -> here_where(Bucket, Key) end, fun() -> ringtail_far_console:where(Bucket, Key) end).
+
+here_where(Bucket, Key) ->
     case {ringtail_place:primaries(plain(Bucket), Key), ringtail_ring:ring()} of
         {{ok, Primaries}, {ok, _, Size}} -> ringtail_render:where(Bucket, Key, Primaries, Size, ringtail_ring:up());
         {{error, _} = Error, _} -> Error;
@@ -57,12 +70,21 @@ where(Bucket, Key) ->
 
 -spec topology() -> [{atom(), term()}] | {error, term()}.
 topology() ->
+    here_or_far(fun() -> here_topology() end, fun() -> ringtail_far_console:topology() end).
+
+here_topology() ->
     case ringtail_ring:identity() of
         {ok, Token, Cluster, Self} ->
             [{token, Token}, {cluster, Cluster}, {node, Self}, {members, ringtail_ring:members()},
              {up, ringtail_ring:up()}];
         {error, _} = Error ->
             Error
+    end.
+
+here_or_far(Here, Far) ->
+    case ringtail_clusters:is_running() of
+        false -> Here();
+        true -> Far()
     end.
 
 %% @doc What these calls return, as text.

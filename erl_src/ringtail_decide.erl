@@ -3,12 +3,15 @@
 -module(ringtail_decide).
 
 -export([decide/6]).
--export_type([outcome/0]).
+-export_type([outcome/0, name/0]).
+
+%% Nodes of another cluster are no atoms here.
+-type name() :: node() | binary().
 
 -type outcome() ::
         serve                                   % here
-      | {proxy, [node()]}                       % to the first of these that can be reached
-      | {redirect, [node()]}                    % the client goes to the first of these that has an address
+      | {proxy, [name()]}                       % to the first of these that can be reached
+      | {redirect, [name()]}                    % the client goes to the first of these that has an address
       | {refuse, not_primary | no_primary}.
 
 %% @doc `Primaries' are the key's owners in preflist order, up or not; a node may be there twice. `Forwarded' says that
@@ -16,7 +19,7 @@
 %% them over several primaries that are up.
 %%
 %% A primary that is down is never replaced by a fallback here: that is the whole point of this route.
--spec decide(Primaries :: [{Index :: non_neg_integer(), node()}], Self :: node(), Up :: [node()],
+-spec decide(Primaries :: [{Index :: term(), name()}], Self :: name(), Up :: [name()],
              Route :: ringtail_config:route(), Forwarded :: boolean(), Turn :: non_neg_integer()) -> outcome().
 decide(Primaries, Self, Up, Route, Forwarded, Turn) ->
     case lists:keymember(Self, 2, Primaries) of

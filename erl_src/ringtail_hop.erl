@@ -2,7 +2,9 @@
 %% there, or refuses. The half of the routing that knows HTTP; `ringtail_decide' is the half that does not.
 -module(ringtail_hop).
 
--export([route/1, decide/2, leave/3, too_large/1, body_too_large/1]).
+-export([route/1, route/2, decide/2, leave/3, too_large/1, body_too_large/1]).
+%% What the hop to another cluster needs, too
+-export([sendable/1, unread/1, timeout/1]).
 
 %% A body up to this size is read before it is sent on, so that it can be sent again to another node when the first
 %% one says that it is no primary. Larger ones are passed through in pieces. In bytes.
@@ -30,12 +32,16 @@
 %% @doc What the request wants done where this node is no primary.
 -spec route(ringtail_wm:reqdata()) -> {ok, ringtail_config:route()} | {error, Message :: iodata()}.
 route(RD) ->
+    route(RD, ringtail_config:route()).
+
+-spec route(ringtail_wm:reqdata(), Default :: ringtail_config:route()) -> {ok, ringtail_config:route()} | {error, iodata()}.
+route(RD, Default) ->
     Given = case wrq:get_qs_value("route", RD) of
                 undefined -> wrq:get_req_header("X-Ringtail-Route", RD);
                 Query -> Query
             end,
     case Given of
-        undefined -> {ok, ringtail_config:route()};
+        undefined -> {ok, Default};
         "proxy" -> {ok, proxy};
         "redirect" -> {ok, redirect};
         "local" -> {ok, local};
@@ -98,8 +104,9 @@ content_length(RD) ->
             end
     end.
 
-%% A client that sends its body without being asked to must be heard out, or its connection cannot carry its next
+%% @doc A client that sends its body without being asked to must be heard out, or its connection cannot carry its next
 %% request. One that waits for a 100 has not sent anything yet.
+-spec unread(ringtail_wm:reqdata()) -> ok.
 unread(RD) ->
     case {body(RD), wrq:get_req_header("Expect", RD)} of
         {none, _} -> ok;
@@ -108,6 +115,12 @@ unread(RD) ->
         {{chunked, Read}, _} -> ringtail_forward:drain(Read);
         {_, _} -> ok
     end.
+
+%% @doc The request's body as it is sent on: read where it is small, otherwise a fun that reads it in pieces. Reading one that
+%% turns out to be larger than allowed throws `{ringtail_hop, body_too_large}'.
+-spec sendable(ringtail_wm:reqdata()) -> none | binary() | {length, pos_integer(), fun()} | {chunked, fun()}.
+sendable(RD) ->
+    held(body(RD), RD).
 
 body(RD) ->
     Chunked = wrq:get_req_header("Transfer-Encoding", RD) =/= undefined,
@@ -167,7 +180,7 @@ job(Primaries, RD) ->
     {ok, _, Cluster, Self} = ringtail_ring:identity(),
     #job{rd = RD, scheme = wrq:scheme(RD), method = wrq:method(RD), path = path(Cluster, RD),
          headers = mochiweb_headers:to_list(wrq:req_headers(RD)) ++ [{"X-Ringtail-Forwarded", binary_to_list(Self)}],
-         body = held(body(RD), RD),
+         body = sendable(RD),
          options = [{timeout, timeout(RD) + ?EXTRA_MS}, {peer, wrq:peer(RD)}],
          cluster = binary_to_list(Cluster), primaries = Primaries}.
 
@@ -178,6 +191,8 @@ path(Cluster, RD) ->
     lists:append(["/riak/primary/clusters/", binary_to_list(Cluster), "/types/", wrq:path_info(bucket_type, RD),
                   "/buckets/", wrq:path_info(bucket, RD), "/keys/", wrq:path_info(key, RD), Query]).
 
+%% @doc The time that the request gives Riak, in ms.
+-spec timeout(ringtail_wm:reqdata()) -> pos_integer().
 timeout(RD) ->
     try list_to_integer(wrq:get_qs_value("timeout", RD)) of
         Given when Given > 0 -> Given;

@@ -9,8 +9,9 @@
 object(Members) ->
     iolist_to_binary(mochijson2:encode({struct, Members})).
 
-%% @doc A node's name as text.
--spec name(node()) -> binary().
+%% @doc A node's name as text. The names of another cluster's nodes are text already.
+-spec name(node() | binary()) -> binary().
+name(Node) when is_binary(Node) -> Node;
 name(Node) -> atom_to_binary(Node, utf8).
 
 %% @doc Any bytes as text that can be encoded.

@@ -5,8 +5,8 @@
 -export([html/6, escaped/1]).
 
 %% @doc The page as UTF-8.
--spec html(ClusterName :: binary() | undefined, Token :: binary(), Self :: node(), [ringtail_topology:member()],
-           Up :: [node()], Owners :: [{non_neg_integer(), node()}]) -> binary().
+-spec html(ClusterName :: binary() | undefined, Token :: binary(), Self :: node() | binary(), [ringtail_topology:member()],
+           Up :: [node() | binary()], Owners :: [{non_neg_integer(), node() | binary()}]) -> binary().
 html(ClusterName, Token, Self, Members, Up, Owners) ->
     Size = length(Owners),
     Colours = colours([Node || {Node, _, _, _} <- Members] ++ [Node || {_, Node} <- Owners]),
@@ -14,7 +14,7 @@ html(ClusterName, Token, Self, Members, Up, Owners) ->
       ["<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Ring of ", name(ClusterName), "</title><style>",
        style(), "</style></head><body><h1>", name(ClusterName), "</h1><p>", integer_to_list(Size), " partitions, ",
        integer_to_list(length(Members)), " members, topology <code>", escaped(Token), "</code>, as ",
-       escaped(atom_to_list(Self)), " sees it.</p>",
+       escaped(ringtail_json:name(Self)), " sees it.</p>",
        "<table><tr><th></th><th>node</th><th>status</th><th></th><th>partitions</th><th>share</th><th>endpoints</th></tr>",
        [member(Member, Up, Owners, Size, Colours) || Member <- Members], "</table><div class=\"ring\">",
        [partition(Partition, Up, Colours) || Partition <- number(Owners)], "</div></body></html>\n"]).
@@ -24,8 +24,8 @@ name(Name) -> escaped(Name).
 
 member({Node, _, Status, Endpoints}, Up, Owners, Size, Colours) ->
     Owned = length([own || {_, Owner} <- Owners, Owner =:= Node]),
-    ["<tr><td style=\"background:", colour(Node, Colours), "\">&nbsp;</td><td>", escaped(atom_to_list(Node)), "</td><td>",
-     atom_to_list(Status), "</td><td>", up(Node, Up), "</td><td>", integer_to_list(Owned), "</td><td>",
+    ["<tr><td style=\"background:", colour(Node, Colours), "\">&nbsp;</td><td>", escaped(ringtail_json:name(Node)), "</td><td>",
+     escaped(ringtail_json:name(Status)), "</td><td>", up(Node, Up), "</td><td>", integer_to_list(Owned), "</td><td>",
      io_lib:format("~.2f %", [100 * Owned / Size]), "</td><td>",
      string:join([escaped(ringtail_endpoints:url(Endpoint)) || Endpoint <- Endpoints], "<br>"), "</td></tr>"].
 
@@ -35,7 +35,7 @@ partition({Position, {Index, Node}}, Up, Colours) ->
                 false -> " class=\"down\""
             end,
     ["<span", Class, " style=\"background:", colour(Node, Colours), "\" title=\"", integer_to_list(Position), ": ",
-     integer_to_list(Index), " ", escaped(atom_to_list(Node)), "\">", integer_to_list(Position), "</span>"].
+     integer_to_list(Index), " ", escaped(ringtail_json:name(Node)), "\">", integer_to_list(Position), "</span>"].
 
 number(List) ->
     lists:zip(lists:seq(0, length(List) - 1), List).

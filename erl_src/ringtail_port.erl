@@ -16,8 +16,10 @@
 -behaviour(gen_server).
 
 -export([start_link/0, call/2, call/3, remember_ring/2, status/0, stop/0, executable/0]).
+%% For requests and answers that come in pieces; ringtail_port_stream is the way to use them.
+-export([begin_request/3, id/1, await/2, write/3, finish/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
--export_type([failure/0]).
+-export_type([failure/0, request/0]).
 
 -define(TABLE, ?MODULE).
 -define(DEFAULT_TIMEOUT, 5000).
@@ -37,6 +39,10 @@
 -define(REMEMBERED_RINGS, 2).
 
 -type failure() :: {error, {atom(), binary()}}.
+
+%% One that was written and whose last answer has not come: as its caller holds it.
+-record(request, {port :: port(), owner :: pid(), ref :: reference(), id :: ringtail_port_calls:id()}).
+-opaque request() :: #request{}.
 
 -record(state,
         {supervised :: boolean(),
@@ -87,23 +93,38 @@ call(Operation, Arguments, Timeout) ->
     call(Operation, Arguments, Timeout, ringtail_clock:micros()).
 
 call(Operation, Arguments, Timeout, Since) ->
+    case begin_request(Operation, Arguments, Timeout, Since) of
+        {ok, Request} ->
+            Answer = await(Request, remaining(Timeout, Since)),
+            finish(Request),
+            Answer;
+        {error, _} = Error ->
+            Error
+    end.
+
+%% @doc Writes a request. Whoever does must await/2 its answers, and finish/1 it in the end.
+-spec begin_request(atom(), tuple(), timeout()) -> {ok, request()} | failure().
+begin_request(Operation, Arguments, Timeout) ->
+    begin_request(Operation, Arguments, Timeout, ringtail_clock:micros()).
+
+begin_request(Operation, Arguments, Timeout, Since) ->
     case place() of
         {ok, Port, Owner} ->
-            case request(Port, Owner, Operation, Arguments, Timeout, Since) of
+            case begin_request(Port, Owner, Operation, Arguments, Timeout, Since) of
                 %% It died since: the owner knows by the time it is asked.
-                not_sent -> call_opened(Operation, Arguments, Timeout, Since);
-                Answer -> Answer
+                not_sent -> begin_opened(Operation, Arguments, Timeout, Since);
+                Begun -> Begun
             end;
         none ->
-            call_opened(Operation, Arguments, Timeout, Since)
+            begin_opened(Operation, Arguments, Timeout, Since)
     end.
 
 %% Waits for it to be started; who finds it gone again is told so.
-call_opened(Operation, Arguments, Timeout, Since) ->
+begin_opened(Operation, Arguments, Timeout, Since) ->
     case opened(remaining(Timeout, Since)) of
         ok ->
             case place() of
-                {ok, Port, Owner} -> sent(request(Port, Owner, Operation, Arguments, Timeout, Since));
+                {ok, Port, Owner} -> sent(begin_request(Port, Owner, Operation, Arguments, Timeout, Since));
                 none -> sent(not_sent)
             end;
         {error, _} = Error ->
@@ -111,7 +132,7 @@ call_opened(Operation, Arguments, Timeout, Since) ->
     end.
 
 sent(not_sent) -> died(<<"it died again at once">>);
-sent(Answer) -> Answer.
+sent(Begun) -> Begun.
 
 %% @doc This ring is in use: it will be loaded again when the companion was restarted.
 -spec remember_ring(binary(), binary()) -> ok.
@@ -181,16 +202,15 @@ started() ->
         _ -> ok
     end.
 
-request(Port, Owner, Operation, Arguments, Timeout, Since) ->
+begin_request(Port, Owner, Operation, Arguments, Timeout, Since) ->
     Ref = erlang:monitor(process, Owner),
     try enter(Ref) of
         {ok, Id} ->
-            Answer = case command(Port, ringtail_port_calls:request(Id, Operation, Arguments), Timeout, Since) of
-                         ok -> await(Ref, Id, Owner, remaining(Timeout, Since));
-                         NotSent -> _ = leave(Id), NotSent
-                     end,
-            done(Ref),
-            Answer;
+            Request = #request{port = Port, owner = Owner, ref = Ref, id = Id},
+            case written(Request, ringtail_port_calls:request(Id, Operation, Arguments), Timeout, Since) of
+                ok -> {ok, Request};
+                NotSent -> finish(Request), NotSent
+            end;
         {error, _} = Error ->
             done(Ref),
             Error
@@ -209,11 +229,20 @@ enter(Ref) ->
             {ok, Id}
     end.
 
-leave(Id) ->
-    try ets:delete(?TABLE, Id) catch error:badarg -> true end.
+%% @doc What the frames of a request name it by.
+-spec id(request()) -> ringtail_port_calls:id().
+id(#request{id = Id}) -> Id.
+
+%% @doc Writes another frame of a request.
+-spec write(request(), binary(), timeout()) -> ok | failure().
+write(Request, Frame, Timeout) ->
+    case written(Request, Frame, Timeout, ringtail_clock:micros()) of
+        not_sent -> died(<<"its port is closed">>);
+        Written -> Written
+    end.
 
 %% A full pipe is tried again until the time is up, for a process that the port suspends has no deadline.
-command(Port, Frame, Timeout, Since) ->
+written(#request{port = Port} = Request, Frame, Timeout, Since) ->
     try erlang:port_command(Port, Frame, [nosuspend]) of
         true ->
             ok;
@@ -223,23 +252,32 @@ command(Port, Frame, Timeout, Since) ->
                     {error, {busy, <<"the companion does not read as fast as it is asked: try again later">>}};
                 _ ->
                     receive after ?RETRY_PAUSE -> ok end,
-                    command(Port, Frame, Timeout, Since)
+                    written(Request, Frame, Timeout, Since)
             end
     catch
         error:badarg -> not_sent
     end.
 
-await(Ref, Id, Owner, Timeout) ->
+%% @doc The next frame for a request. After one that is no progress, and after an error, no other comes.
+-spec await(request(), timeout()) -> ringtail_port_calls:answer().
+await(#request{ref = Ref}, Timeout) ->
     receive
         {Ref, {frame, Frame}} -> ringtail_port_calls:answer(Frame);
         {Ref, {died, Why}} -> died(Why);
         {'DOWN', Ref, process, _, _} -> died(<<"its owner ended">>)
     after Timeout ->
-        forget(Owner, Id),
         {error, {timeout, <<"the companion did not answer in time">>}}
     end.
 
-%% After this no message for the request can come any more.
+%% @doc No answer is wanted any more, if there is one to come. After this no message for the request comes.
+-spec finish(request()) -> ok.
+finish(#request{ref = Ref, id = Id, owner = Owner}) ->
+    _ = [forget(Owner, Id) || unanswered(Id)],
+    done(Ref).
+
+unanswered(Id) ->
+    try ets:member(?TABLE, Id) catch error:badarg -> false end.
+
 forget(Owner, Id) ->
     try
         gen_server:call(Owner, {forget, Id})
@@ -249,7 +287,10 @@ forget(Owner, Id) ->
 
 done(Ref) ->
     erlang:demonitor(Ref, [flush]),
-    receive {Ref, _} -> ok after 0 -> ok end.
+    flush(Ref).
+
+flush(Ref) ->
+    receive {Ref, _} -> flush(Ref) after 0 -> ok end.
 
 died(Why) ->
     {error, {companion_died, text("the companion is not there to answer (~s): try again", [Why])}}.
@@ -285,8 +326,7 @@ handle_call({open, _}, _, #state{phase = up} = State) ->
 handle_call({open, Timeout}, From, State) ->
     {noreply, wanted(waiting(From, Timeout, State))};
 handle_call({forget, Id}, _, State) ->
-    true = ets:delete(?TABLE, Id),
-    _ = tell(ringtail_port_calls:cancel(Id), State),
+    forgotten(Id, State),
     {reply, ok, State};
 handle_call(status, _, State) ->
     {reply, report(State), State};
@@ -314,6 +354,7 @@ handle_info({expire, From}, State) ->
     {noreply, expired(From, State)};
 handle_info(ping, State) ->
     _ = erlang:send_after(?PING_EVERY, self(), ping),
+    _ = [forgotten(Id, State) || {Id, Pid} <- requests(), not is_process_alive(Pid)],
     {noreply, ping(State)};
 handle_info({idle, Seen}, #state{seen = Seen, waiting = []} = State) ->
     case ets:info(?TABLE, size) =< ?OTHER_ROWS of
@@ -452,6 +493,15 @@ ping(State) ->
     State.
 
 %% ---- Answers and waiting callers ----
+
+forgotten(Id, State) ->
+    true = ets:delete(?TABLE, Id),
+    _ = tell(ringtail_port_calls:cancel(Id), State),
+    ok.
+
+%% Callers are not monitored, for most are gone in a moment: those that died waiting are found now and then.
+requests() ->
+    ets:select(?TABLE, [{{'$1', '$2', '_', '_'}, [{is_integer, '$1'}], [{{'$1', '$2'}}]}]).
 
 pass_on(Id, _, _, #state{own = Id, phase = {starting, _, _}} = State) ->
     next_step(State#state{own = none});

@@ -75,6 +75,7 @@ known(Code, Detail) ->
 -spec vocabulary() -> [atom()].
 vocabulary() ->
     [primary, fallback, undefined, joining, valid, leaving, exiting, down, invalid, dropped,
+     opened, closed, same, primaries, any, more, head, data, whole, chunked, done, http, https, pb,
      bad_argument, bad_arity, unknown_operation, no_such_ring, document, frame_too_large, answer_too_large, busy, cancelled,
      id_in_use, internal,
      %% ringtail-core
@@ -84,8 +85,8 @@ vocabulary() ->
      trailing_bytes, truncated, unexpected_term, unknown_status, unsupported_tag, bad_token, bad_canonical, bad_members,
      bad_owners, misfit, other_content, other_end, other_start,
      %% ringtail-client
-     bad_answer, bad_seed, bad_tls, bad_request, not_ringtail, identity_mismatch, unreachable, unavailable, timeout, unknown_outcome,
-     refused, no_bucket_type, local_io, not_primary, no_primary].
+     bad_answer, bad_seed, bad_tls, bad_request, not_ringtail, identity_mismatch, unreachable, unavailable, timeout,
+     unknown_outcome, refused, no_bucket_type, local_io, not_primary, no_primary, no_such_cluster, broken_off].
 
 %% @doc The value of an operation in the form the NIF gives it.
 -spec value(atom(), term()) -> {ok, term()} | {error, {atom(), binary()}}.

@@ -23,10 +23,12 @@ shown(snapshot, ok) -> "current";
 shown(snapshot, {error, {Code, Detail}}) -> io_lib:format("~s: ~ts", [Code, Detail]);
 shown(state, {engine_refused, Code, Detail}) -> io_lib:format("not serving, ~s: ~ts", [Code, Detail]);
 shown(members, Members) -> list([member(Member) || Member <- Members]);
-shown(Name, Nodes) when Name =:= up; Name =:= down -> list([atom_to_list(Node) || Node <- Nodes]);
+shown(Name, Nodes) when Name =:= up; Name =:= down -> list([binary_to_list(ringtail_json:name(Node)) || Node <- Nodes]);
+shown(seeds, Seeds) -> list([binary_to_list(Seed) || Seed <- Seeds]);
 shown(endpoints, Endpoints) -> list([ringtail_endpoints:url(Endpoint) || Endpoint <- Endpoints]);
 shown(Name, Counts) when Name =:= requests; Name =:= connections ->
     list([io_lib:format("~s ~b", [Event, Count]) || {Event, Count} <- Counts, is_integer(Count)]);
+shown(clusters, Clusters) -> list([cluster(Cluster) || Cluster <- Clusters]);
 shown(problems, Problems) -> list(Problems);
 shown(_, Value) when is_binary(Value) -> Value;
 shown(_, Value) when is_atom(Value) -> atom_to_list(Value);
@@ -37,6 +39,9 @@ member({Node, Status}) ->
     io_lib:format("~s (~s)", [Node, Status]);
 member({Node, Uuid, Status, Endpoints}) ->
     io_lib:format("~n  ~s (~s) ~s ~s", [Node, Status, Uuid, list([ringtail_endpoints:url(E) || E <- Endpoints])]).
+
+cluster({Name, Data}) ->
+    ["\n  ", Name, "\n", [io_lib:format("    ~-14s~ts~n", [Key, shown(Key, Value)]) || {Key, Value} <- Data, Value =/= [], Value =/= undefined]].
 
 list(Items) -> string:join([lists:flatten(Item) || Item <- Items], ", ").
 

@@ -3,28 +3,28 @@
 %% The atoms bucket_type, bucket and key are those that riak_kv_wm_object reads its path by.
 -module(ringtail_route_table).
 
--export([routes/2, missing/2]).
+-export([routes/3, missing/2]).
 -export_type([route/0]).
 
 -type route() :: {Path :: [string() | atom()], Resource :: module(), Args :: [term()]}.
 
-%% @doc All routes under these prefixes (paths such as "/explore"). `ObjectArgs' go to the object resource.
--spec routes(Prefixes :: [string()], ObjectArgs :: [term()]) -> [route()].
-routes(Prefixes, ObjectArgs) ->
-    lists:append([under(string:tokens(Prefix, "/"), ObjectArgs) || Prefix <- Prefixes])
+%% @doc All routes under these prefixes (paths such as "/explore"), with this resource for objects.
+-spec routes(Prefixes :: [string()], Objects :: module(), ObjectArgs :: [term()]) -> [route()].
+routes(Prefixes, Objects, ObjectArgs) ->
+    lists:append([under(string:tokens(Prefix, "/"), Objects, ObjectArgs) || Prefix <- Prefixes])
         ++ [{["riak", "primary", "clusters", cluster, "types", bucket_type, "buckets", bucket, "keys", key],
-             ringtail_wm_object, ObjectArgs},
+             Objects, ObjectArgs},
             {["ringtail"], ringtail_wm_page, []},
             {["ringtail", "status"], ringtail_wm_status, [status]},
             {["ringtail", "metrics"], ringtail_wm_status, [metrics]}].
 
-under(Prefix, ObjectArgs) ->
+under(Prefix, Objects, ObjectArgs) ->
     Cluster = Prefix ++ ["clusters", cluster],
     Bucket = Cluster ++ ["bucket_types", bucket_type, "buckets", bucket],
     [{Cluster ++ ["preflist"], ringtail_wm_preflist, []},
      {Cluster ++ ["topology"], ringtail_wm_topology, []},
      {Bucket ++ ["keys", key, "preflist"], ringtail_wm_key_preflist, []},
-     {Bucket ++ ["primary", key], ringtail_wm_object, ObjectArgs}].
+     {Bucket ++ ["primary", key], Objects, ObjectArgs}].
 
 %% @doc Those of our routes that the node's list lacks.
 -spec missing([route()], Present :: [term()]) -> [route()].

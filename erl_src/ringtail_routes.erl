@@ -1,5 +1,5 @@
-%% @doc Puts the routes into the node's dispatch list once Riak KV is up and the engine agrees with it, sees that they
-%% stay there, and takes exactly them out again.
+%% @doc Puts the routes into the node's dispatch list once Riak KV is up and the engine agrees with it (in a VM without Riak:
+%% once there is a dispatch list), sees that they stay there, and takes exactly them out again.
 %%
 %% The list belongs to webmachine's supervisor and is lost with it; a router that is merely restarted keeps it. Either
 %% way the routes are compared with the list when the router comes back, and now and then.
@@ -13,6 +13,7 @@
 
 -type condition() :: starting
                    | waiting_for_riak_kv
+                   | waiting_for_webmachine
                    | {engine_refused, Code :: atom(), Detail :: binary()}
                    | serving.
 
@@ -20,7 +21,8 @@
 -define(SOON_MS, 250).
 -define(LATER_MS, 5000).
 
--record(state, {condition = starting :: condition(),
+-record(state, {mode :: node | standalone,
+                condition = starting :: condition(),
                 checked = false :: boolean(),       % the engine agreed
                 router = none :: none | reference(),
                 routes = [] :: [ringtail_route_table:route()]}).
@@ -52,7 +54,7 @@ remove_all() ->
 init([]) ->
     process_flag(trap_exit, true),
     self() ! look,
-    {ok, #state{}}.
+    {ok, #state{mode = ringtail_config:mode()}}.
 
 handle_call(state, _, #state{condition = Condition} = State) ->
     {reply, Condition, State};
@@ -90,6 +92,9 @@ look(#state{condition = Before} = State) ->
 
 look_closer(#state{condition = serving} = State) ->
     install(State);
+%% There is no Riak to wait for and no engine to compare.
+look_closer(#state{mode = standalone} = State) ->
+    install(State#state{checked = true});
 look_closer(State) ->
     case kv_is_up() of
         false ->
@@ -148,8 +153,10 @@ install(State) ->
 %% Newest first in the list, so they are added in reverse to stand there in our order.
 add(State) ->
     case whereis(webmachine_router) of
-        undefined ->
+        undefined when State#state.condition =:= serving ->
             State;
+        undefined ->
+            State#state{condition = waiting_for_webmachine};
         Router ->
             Routes = ours(State),
             _ = [ok = webmachine_router:add_route(Route)
@@ -157,8 +164,10 @@ add(State) ->
             watch(Router, State#state{condition = serving, routes = Routes})
     end.
 
-ours(#state{routes = []}) ->
-    ringtail_route_table:routes(ringtail_config:prefixes(), [{query_element, ringtail_wm:query_element()}]);
+ours(#state{routes = [], mode = node}) ->
+    ringtail_route_table:routes(ringtail_config:prefixes(), ringtail_wm_object, [{query_element, ringtail_wm:query_element()}]);
+ours(#state{routes = [], mode = standalone}) ->
+    ringtail_route_table:routes(ringtail_config:prefixes(), ringtail_wm_far_object, []);
 ours(#state{routes = Routes}) ->
     Routes.
 

@@ -5,8 +5,13 @@
 
 -spec data() -> [{atom(), term()}].
 data() ->
-    [{version, version()}, {engine, ringtail_engine:name()}, {state, ringtail_routes:state()},
-     {snapshot, ringtail_ring:state()}]
+    [{version, version()} | case ringtail_clusters:is_running() of
+                                true -> ringtail_far_status:data();
+                                false -> node_data()
+                            end].
+
+node_data() ->
+    [{engine, ringtail_engine:name()}, {state, ringtail_routes:state()}, {snapshot, ringtail_ring:state()}]
         ++ identity() ++
         [{ring_size, proplists:get_value(ring_size, ringtail_ring:info())},
          {builds, ringtail_ring:builds()},
@@ -23,6 +28,12 @@ data() ->
 %% @doc The same as mochijson2 wants it.
 -spec json() -> [{atom(), term()}].
 json() ->
+    case ringtail_clusters:is_running() of
+        true -> [{version, json(version, version())} | ringtail_far_status:json()];
+        false -> node_json()
+    end.
+
+node_json() ->
     [{Key, json(Key, Value)} || {Key, Value} <- data()].
 
 json(version, Version) when is_list(Version) -> list_to_binary(Version);
@@ -39,6 +50,12 @@ json(_, Value) -> Value.
 %% @doc The same as numbers that can be drawn over time.
 -spec metrics() -> [ringtail_metrics:metric()].
 metrics() ->
+    case ringtail_clusters:is_running() of
+        true -> ringtail_far_status:metrics();
+        false -> node_metrics()
+    end.
+
+node_metrics() ->
     Members = ringtail_ring:members(),
     Up = ringtail_ring:up(),
     [{"ringtail_serving", gauge, "1 while the routes are installed and there is a ring.",

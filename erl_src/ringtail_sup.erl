@@ -13,11 +13,13 @@ start_link() ->
 %% generous because of what happens when it is reached: the application ends and the node is as if it never was there.
 init([]) ->
     ok = ringtail_count:new(),
-    {ok, {{one_for_one, 10, 10},
-          [worker(ringtail_port), worker(ringtail_ring), worker(ringtail_listeners),
-           {ringtail_forward_sup, {ringtail_forward_sup, start_link, []}, permanent, infinity, supervisor,
-            [ringtail_forward_sup]},
-           worker(ringtail_routes)]}}.
+    {ok, {{one_for_one, 10, 10}, [worker(ringtail_port)] ++ children(ringtail_config:mode()) ++ [worker(ringtail_routes)]}}.
+
+children(node) ->
+    [worker(ringtail_ring), worker(ringtail_listeners),
+     {ringtail_forward_sup, {ringtail_forward_sup, start_link, []}, permanent, infinity, supervisor, [ringtail_forward_sup]}];
+children(standalone) ->
+    [worker(ringtail_clusters)].
 
 worker(Module) ->
     {Module, {Module, start_link, []}, permanent, 5000, worker, [Module]}.

@@ -5,7 +5,8 @@
 -export_type([token/0, history/0, member/0]).
 
 -type token() :: binary().
--type member() :: {node(), Uuid :: binary(), Status :: atom(), [ringtail_endpoints:endpoint()]}.
+%% Nodes of another cluster are no atoms here, nor are words that came from there.
+-type member() :: {node() | binary(), Uuid :: binary(), Status :: atom() | binary(), [ringtail_endpoints:endpoint()]}.
 
 %% As many as a client may lag behind and still be told the difference only.
 -define(KEPT, 256).
@@ -58,7 +59,7 @@ find(Token, [_ | Older], Age) -> find(Token, Older, Age + 1);
 find(_, [], _) -> unknown.
 
 %% @doc The members as mochijson2 wants them.
--spec nodes_json([member()], Up :: [node()]) -> term().
+-spec nodes_json([member()], Up :: [node() | binary()]) -> term().
 nodes_json(Members, Up) ->
     [{struct, [{node, ringtail_json:name(Node)}, {uuid, Uuid}, {status, Status}, {up, lists:member(Node, Up)},
                {endpoints, ringtail_endpoints:to_json(Endpoints)}]}

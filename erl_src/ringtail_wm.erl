@@ -2,7 +2,7 @@
 %% as JSON, Riak's own authorisation.
 -module(ringtail_wm).
 
--export([ping/2, ready/2, query_element/0, query_with/3]).
+-export([ping/2, ready/2, told/1, told/2, source/1, query_element/0, query_with/3]).
 -export([methods/3, json_only/2, is_authorized/2, security/3, permitted/3, path_bytes/2, bucket/1]).
 -export([refuse/6, refuse/5, error_body/4, ending/1]).
 -export_type([reqdata/0, result/1]).
@@ -19,31 +19,42 @@ ping(RD, Context) ->
     {pong, RD, Context}.
 
 %% @doc service_available, the first callback of every webmachine: sets our headers, so that whatever ends the request
-%% carries them; then sees that there is a snapshot and that the path names this cluster.
+%% carries them; then sees that there is a snapshot and that the path names a cluster.
 -spec ready(reqdata(), Context) -> result(Context).
 ready(RD, Context) ->
-    case ringtail_ring:identity() of
-        {ok, _, ClusterUuid, _} ->
-            Told = wrq:set_resp_headers(ringtail_ring:headers(), RD),
-            Name = wrq:path_info(cluster, RD),
-            case is_this_cluster(Name, ClusterUuid) of
-                true -> {true, Told, Context};
-                false -> unknown_cluster(Name, ClusterUuid, Told, Context)
+    case ringtail_source:named(mochiweb_util:unquote(wrq:path_info(cluster, RD))) of
+        {ok, Source} ->
+            Told = told(Source, RD),
+            case ringtail_source:identity(Source) of
+                {ok, _, _, _} -> {true, Told, Context};
+                {error, {Code, Detail}} -> refuse(503, Code, Detail, Told, Context)
             end;
-        {error, {Code, Detail}} ->
-            refuse(503, Code, Detail, RD, Context)
+        {unknown, Known} ->
+            unknown_cluster(Known, RD, Context)
     end.
 
-is_this_cluster("default", _) -> true;
-is_this_cluster(Name, ClusterUuid) ->
-    Unquoted = mochiweb_util:unquote(Name),
-    string:to_lower(Unquoted) =:= binary_to_list(ClusterUuid) orelse Unquoted =:= ringtail_config:cluster_alias().
+%% @doc The same for what is not about one cluster of several: the first one's headers, and no condition.
+-spec told(reqdata()) -> reqdata().
+told(RD) ->
+    case ringtail_source:named("default") of
+        {ok, Source} -> told(Source, RD);
+        {unknown, _} -> RD
+    end.
 
-unknown_cluster(Name, ClusterUuid, RD, Context) ->
-    Known = [<<"default">>, ClusterUuid | [list_to_binary(Alias) || Alias <- [ringtail_config:cluster_alias()],
-                                                                   Alias =/= undefined]],
-    refuse(404, unknown_cluster, ["this node knows no cluster '", mochiweb_util:unquote(Name), "'; use one of 'clusters'"],
-           [{clusters, [ringtail_json:text(Cluster) || Cluster <- Known]}], RD, Context).
+-spec told(ringtail_source:source(), reqdata()) -> reqdata().
+told(Source, RD) ->
+    wrq:set_resp_headers(ringtail_source:headers(Source), RD).
+
+%% @doc Where the answer to a request that is ready/2 comes from.
+-spec source(reqdata()) -> ringtail_source:source().
+source(RD) ->
+    {ok, Source} = ringtail_source:named(mochiweb_util:unquote(wrq:path_info(cluster, RD))),
+    Source.
+
+unknown_cluster(Known, RD, Context) ->
+    Name = mochiweb_util:unquote(wrq:path_info(cluster, RD)),
+    refuse(404, unknown_cluster, ["no cluster '", Name, "' is known here; use one of 'clusters'"],
+           [{clusters, [ringtail_json:text(Cluster) || Cluster <- Known]}], told(RD), Context).
 
 %% @doc allowed_methods for a resource of our own: anything else is refused as JSON.
 -spec methods([atom()], reqdata(), Context) -> result(Context).
@@ -71,9 +82,16 @@ json_only(RD, Context) ->
 
 %% ---- Riak's security ----
 
-%% @doc is_authorized exactly as Riak's own resources answer it.
+%% @doc is_authorized exactly as Riak's own resources answer it. In a VM without Riak who may ask is for whoever runs it to
+%% see to, as for the rest of what it serves.
 -spec is_authorized(reqdata(), Context) -> {result(Context), Security :: term()}.
 is_authorized(RD, Context) ->
+    case ringtail_clusters:is_running() of
+        false -> riak_authorized(RD, Context);
+        true -> {{true, RD, Context}, undefined}
+    end.
+
+riak_authorized(RD, Context) ->
     case riak_api_web_security:is_authorized(RD) of
         {true, Security} ->
             {{true, RD, Context}, Security};
@@ -102,6 +120,9 @@ security(Before, After, RD) ->
 -spec permitted(reqdata(), [{Permission :: string(), Bucket :: term()}] | any, Security :: term()) ->
           true | {false, reqdata()}.
 permitted(RD, Wanted, Security) ->
+    ringtail_clusters:is_running() orelse riak_permits(RD, Wanted, Security).
+
+riak_permits(RD, Wanted, Security) ->
     case riak_kv_wm_utils:is_forbidden(RD) of
         true -> {false, error_body(forbidden, "the request's Origin or Referer is not allowed", [], RD)};
         false when Security =:= undefined; Wanted =:= any -> true;
@@ -120,6 +141,12 @@ granted([Wanted | Others], Security, RD) ->
 %% @doc A path segment as the bytes that Riak stores.
 -spec path_bytes(atom(), reqdata()) -> binary().
 path_bytes(Name, RD) ->
+    case ringtail_clusters:is_running() of
+        false -> riak_bytes(Name, RD);
+        true -> list_to_binary(mochiweb_util:unquote(wrq:path_info(Name, RD)))
+    end.
+
+riak_bytes(Name, RD) ->
     list_to_binary(riak_kv_wm_utils:maybe_decode_uri(RD, wrq:path_info(Name, RD))).
 
 %% @doc The bucket named by the path, as riak_core names it.

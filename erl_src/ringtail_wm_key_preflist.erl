@@ -1,4 +1,5 @@
-%% @doc The preflist of one key from the nodes that are really up: fallbacks are shown as what they are.
+%% @doc The preflist of one key from the nodes that are really up: fallbacks are shown as what they are. Of another cluster's
+%% key it is told by one of its nodes, which see who is up.
 -module(ringtail_wm_key_preflist).
 
 -export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2, is_authorized/2, forbidden/2,
@@ -38,6 +39,12 @@ content_types_provided(RD, Context) ->
     ringtail_wm:json_only(RD, Context).
 
 resource_exists(RD, Context) ->
+    case ringtail_wm:source(RD) of
+        local -> here(RD, Context);
+        {far, Name} -> ringtail_far_hop:key_preflist(Name, RD, Context)
+    end.
+
+here(RD, Context) ->
     case ringtail_place:preflist(ringtail_wm:bucket(RD), ringtail_wm:path_bytes(key, RD)) of
         {ok, Entries} -> {true, RD, Context#key{json = document(Entries)}};
         {error, {no_type, Detail}} -> ringtail_wm:refuse(404, no_type, Detail, RD, Context);

@@ -11,11 +11,23 @@ ping(RD, Context) ->
     ringtail_wm:ping(RD, Context).
 
 service_available(RD, Context) ->
-    Told = wrq:set_resp_headers(ringtail_ring:headers(), RD),
-    case ringtail_ring:ring() of
-        {ok, _, _} -> {true, Told, Context};
-        {error, {Code, Detail}} -> ringtail_wm:refuse(503, Code, Detail, Told, Context)
+    Told = ringtail_wm:told(RD),
+    case source(RD) of
+        {ok, Source} ->
+            case ringtail_source:identity(Source) of
+                {ok, _, _, _} -> {true, Told, Context};
+                {error, {Code, Detail}} -> ringtail_wm:refuse(503, Code, Detail, Told, Context)
+            end;
+        {unknown, Known} ->
+            ringtail_wm:refuse(404, unknown_cluster, ["no such cluster is known here; there is: ", string:join([text(K) || K <- Known], ", ")],
+                               Told, Context)
     end.
+
+%% Of several clusters the first is shown, or the one that is asked for.
+source(RD) ->
+    ringtail_source:named(wrq:get_qs_value("cluster", "default", RD)).
+
+text(Name) -> binary_to_list(iolist_to_binary(Name)).
 
 known_methods(RD, Context) ->
     {[wrq:method(RD)], RD, Context}.
@@ -37,9 +49,13 @@ content_types_provided(RD, Context) ->
     {[{"text/html", to_html}], RD, Context}.
 
 to_html(RD, Context) ->
-    {ok, Ring, _} = ringtail_ring:ring(),
-    {ok, Owners} = ringtail_engine:owners(Ring),
-    {ok, Token, _, _} = ringtail_ring:identity(),
-    Name = proplists:get_value(cluster_name, ringtail_ring:info()),
-    Page = ringtail_page:html(Name, Token, node(), ringtail_ring:members(), ringtail_ring:up(), Owners),
+    {ok, Source} = source(RD),
+    {ok, Token, _, Teller} = ringtail_source:identity(Source),
+    Name = proplists:get_value(cluster_name, ringtail_source:info(Source)),
+    Members = ringtail_source:members(Source),
+    Page = ringtail_page:html(Name, Token, teller(Source, Teller, Members), Members, ringtail_source:up(Source),
+                              ringtail_source:owners(Source)),
     {Page, RD, Context}.
+
+teller(local, _, _) -> node();
+teller(_, Uuid, Members) -> hd([Name || {Name, Known, _, _} <- Members, Known =:= Uuid] ++ [Uuid]).

@@ -56,11 +56,12 @@ encodings_provided(RD, #preflist{gzipped = Gzipped} = Context) ->
     {[{"identity", fun(Body) -> Body end}, {"gzip", Gzip}], RD, Context}.
 
 resource_exists(RD, Context) ->
-    case ringtail_ring:preflist() of
+    Source = ringtail_wm:source(RD),
+    case ringtail_source:preflist(Source) of
         {ok, Etag, Json, Gzipped} ->
             Found = Context#preflist{etag = Etag, json = Json, gzipped = Gzipped},
             case wrq:get_qs_value("format", RD) of
-                "full" -> {true, RD, full(Found)};
+                "full" -> {true, RD, full(Source, Found)};
                 _ -> {true, RD, Found}
             end;
         {error, {Code, Detail}} ->
@@ -73,12 +74,12 @@ generate_etag(RD, #preflist{etag = Etag} = Context) ->
 to_json(RD, #preflist{json = Json} = Context) ->
     {Json, RD, Context}.
 
-full(#preflist{etag = Token, json = Map} = Context) ->
-    Up = ringtail_ring:up(),
-    {ok, _, ClusterUuid, _} = ringtail_ring:identity(),
-    Info = ringtail_ring:info(),
+full(Source, #preflist{etag = Token, json = Map} = Context) ->
+    Up = ringtail_source:up(Source),
+    {ok, _, ClusterUuid, _} = ringtail_source:identity(Source),
+    Info = ringtail_source:info(Source),
     Json = ringtail_json:object(
              [{cluster, ClusterUuid}, {token, list_to_binary(Token)}, {ring_size, proplists:get_value(ring_size, Info)},
               {resizing, proplists:get_value(resizing, Info)},
-              {nodes, ringtail_topology:nodes_json(ringtail_ring:members(), Up)}, {preflist, {json, Map}}]),
+              {nodes, ringtail_topology:nodes_json(ringtail_source:members(Source), Up)}, {preflist, {json, Map}}]),
     Context#preflist{etag = Token ++ "-" ++ integer_to_list(erlang:phash2(Up), 16), json = Json, gzipped = undefined}.

@@ -15,7 +15,7 @@ ping(RD, Format) ->
     ringtail_wm:ping(RD, Format).
 
 service_available(RD, Format) ->
-    {true, wrq:set_resp_headers(ringtail_ring:headers(), RD), Format}.
+    {true, ringtail_wm:told(RD), Format}.
 
 known_methods(RD, Format) ->
     {[wrq:method(RD)], RD, Format}.

@@ -68,8 +68,9 @@ encodings_provided(RD, Context) ->
     {[{"identity", fun(Body) -> Body end}, {"gzip", fun zlib:gzip/1}], RD, Context}.
 
 resource_exists(RD, #topology{from = From, to = To} = Context) ->
-    Up = ringtail_ring:up(),
-    case ringtail_topology:asked(From, To, ringtail_ring:history()) of
+    Source = ringtail_wm:source(RD),
+    Up = ringtail_source:up(Source),
+    case ringtail_topology:asked(From, To, ringtail_source:history(Source)) of
         {document, Token, Canonical} ->
             found(ringtail_engine:topology_document(Token, Canonical, names(Up)), etag([Token], Up), RD, Context);
         {difference, {FromToken, FromCanonical}, {ToToken, ToCanonical}} ->

@@ -6,7 +6,8 @@
 -export([start/1, kill/1, close/1, os_pid/1]).
 
 %% Spec: #{name, cookie, dir, path (code path, first first), config (a map),
-%% args (more of the emulator's, as strings)}. Returns the port; lines it
+%% args (more of the emulator's, as strings), main (the module that starts it,
+%% standin_node)}. Returns the port; lines it
 %% prints and {exit_status, _} come to the caller as messages.
 start(#{name := Name, cookie := Cookie, dir := Dir, path := Path, config := Config} = Spec) ->
     File = filename:join(Dir, "node.config"),
@@ -18,7 +19,7 @@ start(#{name := Name, cookie := Cookie, dir := Dir, path := Path, config := Conf
             "-kernel", "logger_level", "warning",
             "+sbwt", "none", "+sbwtdcpu", "none", "+sbwtdio", "none", "+K", "true"]
         ++ maps:get(args, Spec, [])
-        ++ ["-pa" | lists:reverse(Path)] ++ ["-run", "standin_node", "main", File],
+        ++ ["-pa" | lists:reverse(Path)] ++ ["-run", atom_to_list(maps:get(main, Spec, standin_node)), "main", File],
     %% Of several directories of one -pa the last comes first.
     Erl = filename:join([code:root_dir(), "bin", "erl"]),
     open_port({spawn_executable, Erl},

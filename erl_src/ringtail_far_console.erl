@@ -1,0 +1,106 @@
+%% @doc The console calls in a VM without Riak: about the first of the configured clusters, which paths call `default'. Nodes
+%% are binaries, for another cluster's nodes are no atoms of this VM.
+-module(ringtail_far_console).
+
+-export([preflist/2, primaries/2, owners/0, where/2, topology/0]).
+
+-define(WAIT_MS, 10000).
+
+-type entry() :: {non_neg_integer(), binary()}.
+
+%% @doc As one of the cluster's nodes sees it.
+-spec preflist(ringtail_place:bucket(), binary()) -> [{entry(), primary | fallback}] | ringtail_far:failure().
+preflist(Bucket, Key) ->
+    with_far(fun(_, Far) ->
+                     {Type, Name} = typed(Bucket),
+                     Path = iolist_to_binary(["/bucket_types/", quoted(Type), "/buckets/", quoted(Name), "/keys/", quoted(Key),
+                                              "/preflist"]),
+                     Request = {'GET', {document, Path}, "", [], none},
+                     case ringtail_far_request:request(Far, Request, ?WAIT_MS, fun() -> ok end) of
+                         {ok, 200, _, Body} when is_binary(Body) -> entries(mochijson2:decode(Body));
+                         {ok, Status, _, _} -> {error, {refused, iolist_to_binary(io_lib:format("the node answered ~w", [Status]))}};
+                         {error, _} = Error -> Error
+                     end
+             end).
+
+entries({struct, [{<<"preflist">>, Entries}]}) ->
+    [begin
+         [Node, Index, Primary] = [proplists:get_value(Name, Entry) || Name <- [<<"node">>, <<"index">>, <<"primary">>]],
+         {{list_to_integer(binary_to_list(Index)), Node}, kind(Primary)}
+     end || {struct, Entry} <- Entries].
+
+kind(true) -> primary;
+kind(false) -> fallback.
+
+-spec primaries(ringtail_place:bucket(), binary()) -> [entry()] | ringtail_far:failure().
+primaries(Bucket, Key) ->
+    case located(Bucket, Key) of
+        {ok, Located} -> [{Index, Node} || {Index, {Node, _, _, _}, _} <- Located];
+        {error, _} = Error -> Error
+    end.
+
+located(Bucket, Key) ->
+    with_far(fun(_, Far) ->
+                     {Type, Name} = typed(Bucket),
+                     case ringtail_far:locate(Far, Type, Name, Key, ?WAIT_MS) of
+                         {ok, {primaries, Located}} ->
+                             {ok, Located};
+                         {ok, {any, _}} ->
+                             {error, {custom_keyfun, <<"the bucket has a keyfun of its own: only a node can tell; use preflist/2">>}};
+                         {error, _} = Error ->
+                             Error
+                     end
+             end).
+
+-spec owners() -> [entry()] | ringtail_far:failure().
+owners() ->
+    with_known(fun(Source) -> ringtail_source:owners(Source) end).
+
+-spec where(ringtail_place:bucket(), binary()) -> string() | ringtail_far:failure().
+where(Bucket, Key) ->
+    case located(Bucket, Key) of
+        {ok, Located} ->
+            Size = with_far(fun(Name, _) -> proplists:get_value(ring_size, ringtail_clusters:info(Name), 1) end),
+            ringtail_render:where(Bucket, Key, [{Index, Node} || {Index, {Node, _, _, _}, _} <- Located], Size,
+                                  [Node || {_, {Node, _, _, _}, true} <- Located]);
+        {error, _} = Error ->
+            Error
+    end.
+
+-spec topology() -> [{atom(), term()}] | ringtail_far:failure().
+topology() ->
+    with_known(fun(Source) ->
+                       {ok, Token, Cluster, Teller} = ringtail_source:identity(Source),
+                       [{token, Token}, {cluster, Cluster}, {node, Teller}, {members, ringtail_source:members(Source)},
+                        {up, ringtail_source:up(Source)}]
+               end).
+
+%% ---- Inside ----
+
+with_far(Fun) ->
+    case ringtail_clusters:resolve("default") of
+        {ok, Name} ->
+            case ringtail_clusters:far(Name) of
+                {ok, Far} -> Fun(Name, Far);
+                gone -> none()
+            end;
+        unknown ->
+            none()
+    end.
+
+with_known(Fun) ->
+    with_far(fun(Name, _) ->
+                     case ringtail_clusters:identity(Name) of
+                         {ok, _, _, _} -> Fun({far, Name});
+                         {error, _} = Error -> Error
+                     end
+             end).
+
+none() -> {error, {no_cluster, <<"{ringtail, clusters} names no cluster that can be served: see ringtail:status()">>}}.
+
+typed({Type, Name}) -> {Type, Name};
+typed(Name) -> {<<"default">>, Name}.
+
+quoted(Bytes) -> [quoted_byte(Byte) || <<Byte>> <= Bytes].
+
+quoted_byte(Byte) -> io_lib:format("%~2.16.0B", [Byte]).

@@ -1,0 +1,138 @@
+%% @doc A request to a node of another cluster, carried by the companion: which finds the node, keeps the connections and
+%% knows when trying again is safe. Bodies pass in pieces both ways, in the caller's own process, a few of them at a time.
+-module(ringtail_far_request).
+
+-export([request/4]).
+-export_type([goal/0, body/0, answer/0]).
+
+%% A document is what follows /explore/clusters/UUID, percent-encoded; any node is good for it.
+-type goal() :: {object, Type :: binary(), Bucket :: binary(), Key :: binary()} | {document, Path :: binary()}.
+-type body() :: none | binary() | {length, pos_integer(), ringtail_forward:next()} | {chunked, ringtail_forward:next()}.
+-type answer() :: {ok, 100..599, [{string(), string()}], ringtail_forward:body()} | ringtail_far:failure().
+
+-record(request, {method :: binary(), goal :: goal(), query :: binary(), headers :: [{binary(), binary()}],
+                  body :: none | binary() | {stream, pos_integer() | chunked}, timeout :: pos_integer()}).
+
+%% @doc `Timeout' (ms) is for all of it. Its answer's body, if it is a stream, ends with an exit when it breaks off, as
+%% {@link ringtail_forward}'s does. Where the answer comes before all of a streamed body was read, the rest is read and
+%% dropped; where nothing of it was read, `Unread' says what to do about it.
+-spec request(ringtail_far:far(), {Method :: atom(), goal(), Query :: string(), [{binary(), binary()}], body()}, pos_integer(),
+              Unread :: fun(() -> ok)) -> answer().
+request(Far, {Method, Goal, Query, Headers, Body}, Timeout, Unread) ->
+    Request = #request{method = atom_to_binary(Method, latin1), goal = Goal, query = list_to_binary(Query),
+                       headers = Headers, body = framing(Body), timeout = Timeout},
+    Source = source(Body, Unread),
+    case attempt(Far, Request, Source) of
+        {error, {no_such_cluster, _}} ->
+            again(Far, Request, Source);
+        {error, {companion_died, _}} when Body =:= none, (Method =:= 'GET' orelse Method =:= 'HEAD') ->
+            again(Far, Request, Source);
+        Answer ->
+            Answer
+    end.
+
+%% Nothing of the body was read: the companion asks for it once it has a use for it.
+again(Far, #request{timeout = Timeout} = Request, {_, Drop} = Source) ->
+    case ringtail_far:open(Far, Timeout) of
+        ok -> attempt(Far, Request, Source);
+        {error, _} = Error -> Drop(), Error
+    end.
+
+framing({length, Length, _}) -> {stream, Length};
+framing({chunked, _}) -> {stream, chunked};
+framing(Body) -> Body.
+
+%% What reads the body, and what to do about the rest of it when no more is wanted.
+source({length, _, Read}, Unread) -> {Read, Unread};
+source({chunked, Read}, Unread) -> {Read, Unread};
+source(_, _) -> {done, fun() -> ok end}.
+
+rest(Read) -> {Read, fun() -> ringtail_forward:drain(Read) end}.
+
+attempt(Far, #request{method = Method, goal = Goal, query = Query, headers = Headers, body = Body, timeout = Timeout}, Source) ->
+    case ringtail_far:stream(Far, cluster_request, [Method, Goal, Query, Headers, Body], Timeout) of
+        {ok, Stream} ->
+            %% Reading the client's body can raise whatever the server in front raises; it gets it back.
+            try
+                exchange(Stream, Method, Source)
+            catch
+                Class:Reason ->
+                    ringtail_port_stream:close(Stream),
+                    erlang:raise(Class, Reason, [])
+            end;
+        {error, _} = Error ->
+            {_, Drop} = Source,
+            Drop(),
+            Error
+    end.
+
+exchange(Stream, Method, {_, Drop} = Source) ->
+    case ringtail_port_stream:event(Stream) of
+        {progress, {more, Count}} ->
+            case pieces(Stream, Source, Count) of
+                {ok, Rest} -> exchange(Stream, Method, Rest);
+                {error, Error, Rest} -> failed(Error, Stream, Rest)
+            end;
+        {ok, {whole, Status, Headers, Length, Body}} ->
+            ringtail_port_stream:close(Stream),
+            Drop(),
+            {ok, Status, passed(Headers), whole(Method, Length, Body)};
+        {progress, {head, Status, Headers, Length}} ->
+            Drop(),
+            {ok, Status, passed(Headers), {stream, Length, fun() -> next(Stream) end}};
+        {error, {no_such_cluster, _}} = Error ->
+            ringtail_port_stream:close(Stream),
+            Error;
+        {error, _} = Error ->
+            failed(Error, Stream, Source);
+        _ ->
+            failed({error, {bad_answer, <<"the companion's answer has no head">>}}, Stream, Source)
+    end.
+
+failed(Error, Stream, {_, Drop}) ->
+    ringtail_port_stream:close(Stream),
+    Drop(),
+    Error.
+
+pieces(_, {done, _} = Source, _) ->
+    {ok, Source};
+pieces(_, Source, 0) ->
+    {ok, Source};
+pieces(Stream, {Read, _}, Count) ->
+    {Data, Next} = Read(),
+    case sent(Data, Next, Stream) of
+        ok -> pieces(Stream, rest(Next), Count - 1);
+        {error, _} = Error -> {error, Error, rest(Next)}
+    end.
+
+sent(Data, Next, Stream) ->
+    case ringtail_port_stream:send(Data, Stream) of
+        ok when Next =:= done -> ringtail_port_stream:eof(Stream);
+        Other -> Other
+    end.
+
+passed(Headers) ->
+    [{binary_to_list(Name), binary_to_list(Value)} || {Name, Value} <- ringtail_http:end_to_end(Headers)].
+
+%% The answer to a HEAD has the length it states and an empty stream.
+whole(<<"HEAD">>, 0, _) -> <<>>;
+whole(<<"HEAD">>, Length, _) -> {stream, Length, fun() -> {<<>>, done} end};
+whole(_, _, Body) -> Body.
+
+next(Stream) ->
+    case ringtail_port_stream:event(Stream) of
+        {progress, {data, Piece}} ->
+            taken(Stream),
+            {Piece, fun() -> next(Stream) end};
+        {ok, _} ->
+            ringtail_port_stream:close(Stream),
+            {<<>>, done};
+        {error, Reason} ->
+            ringtail_port_stream:close(Stream),
+            exit({shutdown, {truncated, Reason}})
+    end.
+
+%% What goes wrong with this the next event tells.
+taken(Stream) ->
+    _ = ringtail_port_stream:taken(1, Stream),
+    ok.

@@ -1,0 +1,56 @@
+%% @doc A request of the companion whose body, and whose answer, come in pieces: as many at a time as the other side has
+%% asked for, so that neither holds more of a large object than a few pieces, however slow the other is.
+%%
+%% All in the caller's process. Whoever opens a stream closes it; where the process dies instead, the companion is told
+%% within seconds.
+-module(ringtail_port_stream).
+
+-export([open/3, event/1, send/2, eof/1, taken/2, close/1]).
+-export_type([stream/0]).
+
+-record(stream, {request :: ringtail_port:request(), id :: ringtail_port_calls:id(), until :: integer()}).
+
+-opaque stream() :: #stream{}.
+
+%% @doc Everything on the stream has to be over after `Timeout' milliseconds.
+-spec open(atom(), tuple(), pos_integer()) -> {ok, stream()} | ringtail_port:failure().
+open(Operation, Arguments, Timeout) ->
+    Until = now_ms() + Timeout,
+    case ringtail_port:begin_request(Operation, Arguments, Timeout) of
+        {ok, Request} -> {ok, #stream{request = Request, id = ringtail_port:id(Request), until = Until}};
+        {error, _} = Error -> Error
+    end.
+
+%% @doc What the companion says next. After anything but progress the stream is over, and only to be closed.
+-spec event(stream()) -> ringtail_port_calls:answer().
+event(#stream{request = Request} = Stream) ->
+    ringtail_port:await(Request, left(Stream)).
+
+%% @doc The next piece of the request.
+-spec send(iodata(), stream()) -> ok | ringtail_port:failure().
+send(Data, #stream{id = Id} = Stream) ->
+    write(ringtail_port_calls:data(Id, iolist_to_binary(Data)), Stream).
+
+%% @doc The request has no more pieces.
+-spec eof(stream()) -> ok | ringtail_port:failure().
+eof(#stream{id = Id} = Stream) ->
+    write(ringtail_port_calls:eof(Id), Stream).
+
+%% @doc So many pieces of the answer were taken, and as many more may come.
+-spec taken(pos_integer(), stream()) -> ok | ringtail_port:failure().
+taken(Count, #stream{id = Id} = Stream) ->
+    write(ringtail_port_calls:ack(Id, Count), Stream).
+
+%% @doc Ends it, whatever is still to come.
+-spec close(stream()) -> ok.
+close(#stream{request = Request}) ->
+    ringtail_port:finish(Request).
+
+write(Frame, #stream{request = Request} = Stream) ->
+    ringtail_port:write(Request, Frame, left(Stream)).
+
+left(#stream{until = Until}) ->
+    max(0, Until - now_ms()).
+
+now_ms() ->
+    ringtail_clock:micros() div 1000.

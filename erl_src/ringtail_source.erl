@@ -1,0 +1,86 @@
+%% @doc Where what is answered about a cluster comes from: the ring of this node, or what is known of a cluster that this VM
+%% is no part of. The resources ask here and need not know which.
+-module(ringtail_source).
+
+-export([named/1, headers/1, identity/1, preflist/1, owners/1, info/1, members/1, up/1, history/1]).
+-export_type([source/0]).
+
+-type source() :: local | {far, ringtail_clusters:name()}.
+
+%% @doc The cluster of this name, which has been percent-decoded; else the names there are.
+-spec named(string()) -> {ok, source()} | {unknown, Known :: [iodata()]}.
+named(Name) ->
+    case ringtail_clusters:is_running() of
+        false -> local(Name);
+        true -> far(Name)
+    end.
+
+local("default") ->
+    {ok, local};
+local(Name) ->
+    case ringtail_ring:identity() of
+        {ok, _, Uuid, _} ->
+            Alias = ringtail_config:cluster_alias(),
+            case string:to_lower(Name) =:= binary_to_list(Uuid) orelse Name =:= Alias of
+                true -> {ok, local};
+                false -> {unknown, ["default", Uuid] ++ [Alias || Alias =/= undefined]}
+            end;
+        %% Whatever it is called, the answer is why there is none.
+        {error, _} ->
+            {ok, local}
+    end.
+
+far(Name) ->
+    case ringtail_clusters:resolve(Name) of
+        {ok, Resolved} -> {ok, {far, Resolved}};
+        unknown -> {unknown, ["default" || ringtail_clusters:names() =/= []] ++ ringtail_clusters:names()}
+    end.
+
+%% @doc What every answer bears: token, cluster, node. From afar also how old what is known is, and whether it may be out of
+%% date.
+-spec headers(source()) -> [{string(), string()}].
+headers(local) ->
+    ringtail_ring:headers();
+headers({far, Name}) ->
+    ringtail_clusters:headers(Name) ++ case ringtail_clusters:freshness(Name) of
+                                           {never, _} -> [];
+                                           {current, Age} -> [age(Age)];
+                                           {stale, Age} -> [age(Age), {"Warning", "110 - \"Response is Stale\""}]
+                                       end.
+
+age(Milliseconds) -> {"Age", integer_to_list(Milliseconds div 1000)}.
+
+-spec identity(source()) -> {ok, ringtail_topology:token(), ClusterUuid :: binary(), NodeUuid :: binary()} | ringtail_ring:missing().
+identity(local) -> ringtail_ring:identity();
+identity({far, Name}) -> ringtail_clusters:identity(Name).
+
+-spec preflist(source()) -> {ok, Etag :: string(), Json :: binary(), Gzipped :: binary()} | ringtail_ring:missing().
+preflist(local) -> ringtail_ring:preflist();
+preflist({far, Name}) -> ringtail_clusters:preflist(Name).
+
+%% @doc Every partition with its owner, in ring order.
+-spec owners(source()) -> [{non_neg_integer(), node() | binary()}].
+owners(local) ->
+    {ok, Ring, _} = ringtail_ring:ring(),
+    {ok, Owners} = ringtail_engine:owners(Ring),
+    Owners;
+owners({far, Name}) ->
+    {ok, _, Json, _} = ringtail_clusters:preflist(Name),
+    {struct, Owners} = mochijson2:decode(Json),
+    [{list_to_integer(binary_to_list(Index)), Owner} || {Index, Owner} <- Owners].
+
+-spec info(source()) -> [{atom(), term()}].
+info(local) -> ringtail_ring:info();
+info({far, Name}) -> ringtail_clusters:info(Name).
+
+-spec members(source()) -> [ringtail_topology:member()].
+members(local) -> ringtail_ring:members();
+members({far, Name}) -> ringtail_clusters:members(Name).
+
+-spec up(source()) -> [node() | binary()].
+up(local) -> ringtail_ring:up();
+up({far, Name}) -> ringtail_clusters:up(Name).
+
+-spec history(source()) -> ringtail_topology:history().
+history(local) -> ringtail_ring:history();
+history({far, Name}) -> ringtail_clusters:history(Name).
