@@ -1,0 +1,73 @@
+%% @doc How fast objects are fetched through a VM without Riak (proxy mode: webmachine, the companion, a primary), against
+%% ringtail-client used directly, in one run on the stand-in. `make bench` runs it:
+%% `escript bench/standalone_bench.erl EBIN_DIR`, from the project's directory. Prints `ratio NAME: measured X, target >= Y`.
+%%
+%% Both fetch the same objects with as many threads. They take turns, and the best turn of each counts, so that what else
+%% the machine does weighs on neither alone. All of it (two nodes, the VM, the companion, the measuring program) shares the
+%% machine's processors, so the way with more steps is at a disadvantage that it would not have on hosts of its own.
+-module(standalone_bench).
+-mode(compile).
+
+-export([main/1]).
+
+-define(TURNS, 4).
+-define(SECONDS, "2").
+-define(THREADS, "8").
+-define(KEYS, 32).
+
+main([Ebin]) ->
+    [true = code:add_patha(filename:absname(Dir)) || Dir <- [Ebin, "_build/standin/ebin"]],
+    Gets = gets(),
+    {ok, C} = standin:start_cluster(#{nodes => 2, ring_size => 16, types => [{<<"one">>, [{n_val, 1}]}],
+                                      patches => [filename:absname(Ebin)]}),
+    [ok = standin:rpc(C, Node, ringtail, start, []) || Node <- standin:nodes(C)],
+    Seeds = [Url || {_, Url} <- standin:urls(C)],
+    {ok, Vm} = standin_bare:start(#{patches => [filename:absname(Ebin)], env => [{ringtail, [{clusters, [{bench, Seeds}]}]}]}),
+    ok = standin_bare:rpc(Vm, ringtail, start, []),
+    try
+        ok = ready(C, Vm, 200),
+        [ratio(Name, Size, Target, hd(Seeds), standin_bare:url(Vm), Gets)
+         || {Name, Size, Target} <- [{"4 KiB", 4096, 0.7}, {"64 KiB", 65536, 0.7}, {"1 MiB", 1048576, 0.7}]]
+    after
+        standin_bare:stop(Vm),
+        standin:stop_cluster(C)
+    end;
+main(_) ->
+    io:format(standard_error, "usage: escript bench/standalone_bench.erl EBIN_DIR (made by rebar3 compile)~n", []),
+    halt(2).
+
+%% The measuring program, an example of the client's.
+gets() ->
+    Target = os:getenv("CARGO_TARGET_DIR", "target"),
+    "" = os:cmd("cargo build --quiet --locked --release -p ringtail-client --example gets"),
+    filename:join([Target, "release", "examples", "gets"]).
+
+ready(C, Vm, Left) when Left > 0 ->
+    Serving = [standin:rpc(C, Node, ringtail_routes, state, []) || Node <- standin:nodes(C)]
+        ++ [element(1, standin_bare:rpc(Vm, ringtail_clusters, freshness, ["bench"]))],
+    case lists:usort(Serving) of
+        [current, serving] -> ok;
+        _ -> timer:sleep(100), ready(C, Vm, Left - 1)
+    end.
+
+ratio(Name, Size, Target, Seed, VmUrl, Gets) ->
+    Bucket = "size" ++ integer_to_list(Size),
+    Path = "/riak/primary/clusters/default/types/one/buckets/" ++ Bucket ++ "/keys/",
+    [put_object(VmUrl ++ Path ++ integer_to_list(Key), crypto:strong_rand_bytes(Size)) || Key <- lists:seq(0, ?KEYS - 1)],
+    Direct = fun() -> run([Gets, " client ", Seed, " ", ?SECONDS, " ", ?THREADS, " one ", Bucket, " ", integer_to_list(?KEYS)]) end,
+    Proxy = fun() -> run([Gets, " http ", VmUrl, Path, " ", ?SECONDS, " ", ?THREADS, " ", integer_to_list(?KEYS)]) end,
+    Turns = [{Direct(), Proxy()} || _ <- lists:seq(1, ?TURNS)],
+    Best = fun(N) -> lists:max([element(N, Turn) || Turn <- Turns]) end,
+    io:format("ratio standalone proxy to ringtail-client, gets of ~s: measured ~.2f, target >= ~.1f~n", [Name, Best(2) / Best(1), Target]),
+    io:format("  directly ~.0f, through the VM ~.0f objects a second~n", [Best(1), Best(2)]).
+
+run(Command) ->
+    Output = os:cmd(lists:flatten(Command)),
+    case string:tokens(Output, " \n") of
+        [Objects, _] -> list_to_float(Objects);
+        _ -> error({failed, Output})
+    end.
+
+put_object(Url, Body) ->
+    {ok, _} = application:ensure_all_started(inets),
+    {ok, {{_, 204, _}, _, _}} = httpc:request(put, {Url, [], "application/octet-stream", Body}, [], []).
