@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use ringtail_client::{
     Client, Config, Content, Deleted, Error, Fetched, Metadata, ObjectName, ReadOptions, Stored, WriteOptions,
 };
+use ringtail_core::{Keyfun, NVal, hash_key};
 use ringtail_testcluster::StandIn;
 
 fn eventually<T>(what: &str, found: impl Fn() -> Option<T>) -> T {
@@ -229,10 +230,15 @@ fn a_primary_dies_and_comes_back_elsewhere(
     let soon = WriteOptions { timeout: Some(Duration::from_secs(2)), ..Default::default() };
     let error = client.put(&name, &text(), Content::Bytes(b"y"), &soon).unwrap_err();
     assert_eq!(error.kind(), ringtail_client::ErrorKind::Unavailable, "{error}");
-    // With three replicas the other two serve.
-    for at in 0..50 {
-        let name = ObjectName::new("b", format!("three{at}"));
-        client.put(&name, &text(), Content::Bytes(b"x"), &Default::default()).unwrap();
+    // With three replicas the others serve, where there is another: a ring that nodes joined and left may name one thrice.
+    let view = client.view();
+    let elsewhere = |key: &str| {
+        let hash = hash_key(b"default", b"b", key.as_bytes(), Keyfun::Std);
+        let mut primaries = view.snapshot().primaries(&hash, NVal::new(3).unwrap()).unwrap();
+        primaries.any(|place| view.snapshot().members()[place].uuid != uuid)
+    };
+    for key in (0..).map(|at| format!("three{at}")).filter(|key| elsewhere(key)).take(50) {
+        client.put(&ObjectName::new("b", key), &text(), Content::Bytes(b"x"), &Default::default()).unwrap();
     }
     standin.ok(&format!("standin:restart(C, '{victim}', #{{ports => new}})"));
     standin.begin(victim);
