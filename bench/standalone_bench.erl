@@ -59,7 +59,7 @@ ratio(Name, Size, Target, Seed, VmUrl, Gets) ->
     Turns = [{Direct(), Proxy()} || _ <- lists:seq(1, ?TURNS)],
     Best = fun(N) -> lists:max([element(N, Turn) || Turn <- Turns]) end,
     io:format("ratio standalone proxy to ringtail-client, gets of ~s: measured ~.2f, target >= ~.1f~n", [Name, Best(2) / Best(1), Target]),
-    io:format("  directly ~.0f, through the VM ~.0f objects a second~n", [Best(1), Best(2)]).
+    io:format("  directly ~.1f, through the VM ~.1f objects a second~n", [Best(1), Best(2)]).
 
 run(Command) ->
     Output = os:cmd(lists:flatten(Command)),
