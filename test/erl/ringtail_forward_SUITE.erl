@@ -7,61 +7,27 @@
 -compile([export_all, nowarn_export_all]).
 
 -import(ringtail_test_server, [ok/1, ok/2, requests/1, accepted/1, bodies/1]).
+-import(ringtail_forward_case, [refusal/0, server/1, forward/3, forward/4, get_/1, put_/2, read/1, drain/1, hashed/2,
+         body/1, repeated_hash/2, pieces/1, pieces/2, endless/1, piece/0, watched/2, measured/1, stats/1, wait_until/1]).
 
 -define(MIB, 1048576).
 
 all() ->
     [connections_are_kept_alive, request_and_answer_pass_unchanged, answers_without_a_body, multipart_answer,
-     interim_answers_are_skipped, chunked_answer, answer_until_close,
-     stale_connection_is_not_used_for_a_write, read_on_a_connection_lost_in_use_is_repeated_once,
-     write_is_never_repeated, connection_refused, name_and_ipv6_targets,
-     target_dies_before_the_answer, target_dies_in_a_small_answer, target_dies_in_a_long_answer,
-     target_dies_in_a_chunked_answer, target_dies_in_the_upload,
-     slow_target_times_out, target_that_drips_times_out, target_that_does_not_read_times_out,
-     target_slow_in_the_answer, slow_client_is_not_charged_to_the_target, slow_client_loses_its_lease,
-     bad_answers, bad_requests,
+     interim_answers_are_skipped, chunked_answer, answer_until_close, stale_connection_is_not_used_for_a_write,
+     read_on_a_connection_lost_in_use_is_repeated_once, write_is_never_repeated, connection_refused,
+     name_and_ipv6_targets, target_dies_before_the_answer, target_dies_in_a_small_answer,
+     target_dies_in_a_long_answer, target_dies_in_a_chunked_answer, target_dies_in_the_upload, slow_target_times_out,
+     target_that_drips_times_out, target_that_does_not_read_times_out, target_slow_in_the_answer,
+     slow_client_is_not_charged_to_the_target, slow_client_loses_its_lease, bad_answers, bad_requests,
      large_answer_in_bounded_memory, large_request_in_bounded_memory, large_chunked_request_and_answer,
      early_answer_with_close, early_answer_without_close, early_answer_and_reset, body_shorter_or_longer_than_said,
-     client_that_goes_away_in_its_body, parallel_forwards_are_bounded_and_leak_nothing,
-     full_pool_is_busy_after_the_wait, waiting_is_bounded, killed_callers_free_their_slots, killed_waiters_leave_the_queue,
-     idle_connections_expire, idle_connections_are_bounded, node_down_closes_its_connections, discarded_answer_frees_its_connection,
-     answers_through_webmachine, stopping_closes_everything, without_a_pool, nothing_stays_in_the_mailbox,
-     https_encrypted_only, https_verified, https_wrong_ca_is_not_opened, https_large_both_ways, https_stale_connection,
-     https_target_that_does_not_read_times_out, https_early_answer].
+     client_that_goes_away_in_its_body, answers_through_webmachine].
 
-init_per_suite(Config) ->
-    {ok, _} = application:ensure_all_started(ssl),
-    Dir = proplists:get_value(priv_dir, Config),
-    certificate(Dir, "ca", ""),
-    certificate(Dir, "other", ""),
-    certificate(Dir, "node", " -CA ca.pem -CAkey ca.key"),
-    [{dir, Dir} | Config].
-
-end_per_suite(_) ->
-    ok.
-
-%% Every case must leave no port behind but those of ssl's and CT's own.
-init_per_testcase(Case, Config) ->
-    application:unset_env(ringtail, forward),
-    application:unset_env(ringtail, forward_ssl),
-    application:unset_env(riak_core, ssl),
-    Before = sockets(),
-    {ok, Sup} = ringtail_forward_sup:start_link(),
-    unlink(Sup),
-    erase(mochiweb_request_force_close),
-    [{before, Before}, {sup, Sup}, {'case', Case} | Config].
-
-end_per_testcase(_, Config) ->
-    stop_pool(proplists:get_value(sup, Config)),
-    [ringtail_test_server:stop(S) || S <- case erase(servers) of undefined -> []; Servers -> Servers end],
-    try wait_until(fun() -> sockets() -- proplists:get_value(before, Config) =:= [] end)
-    catch error:_ -> {fail, {sockets_left, sockets() -- proplists:get_value(before, Config)}}
-    end.
-
-stop_pool(Sup) ->
-    Ref = monitor(process, Sup),
-    exit(Sup, shutdown),
-    receive {'DOWN', Ref, _, _, _} -> ok end.
+init_per_suite(Config) -> ringtail_forward_case:init_per_suite(Config).
+end_per_suite(Config) -> ringtail_forward_case:end_per_suite(Config).
+init_per_testcase(Case, Config) -> ringtail_forward_case:init_per_testcase(Case, Config).
+end_per_testcase(Case, Config) -> ringtail_forward_case:end_per_testcase(Case, Config).
 
 %% ---- Plain exchanges ----
 
@@ -339,8 +305,6 @@ large_chunked_request_and_answer(_) ->
 
 %% ---- Bodies that do not go as meant ----
 
-refusal() -> "HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig".
-
 early_answer_with_close(_) ->
     S = server(fun(_) -> [{read, 1000}, {send, refusal()}, {sleep, 300}, close] end),
     ?assertMatch({ok, 413, [], <<"big">>}, put_(S, {length, 50 * ?MIB, endless(50 * ?MIB)})),
@@ -389,131 +353,6 @@ client_that_goes_away_in_its_body(_) ->
     ?assertEqual([], bodies(S)),
     ?assertEqual([0, 0], stats([idle, in_use])).
 
-%% ---- The pool ----
-
-parallel_forwards_are_bounded_and_leak_nothing(Config) ->
-    Body = crypto:strong_rand_bytes(?MIB),
-    Most = ets:new(most, [public]),
-    ets:insert(Most, {most, 0}),
-    S = server(fun(_) -> [read_body, {send, ok(Body)}] end),
-    Memory = erlang:memory(total),
-    Callers = [spawn_monitor(fun() ->
-                                     {ok, 200, [], {stream, _, Next}} = put_(S, {length, ?MIB, endless(?MIB)}),
-                                     Got = hashed(Next, fun() -> sample_open(S, Most) end),
-                                     exit({got, Got})
-                             end) || _ <- lists:seq(1, 100)],
-    Expected = {?MIB, crypto:hash(sha, Body)},
-    [receive {'DOWN', Ref, process, Pid, Why} -> ?assertEqual({got, Expected}, Why) end || {Pid, Ref} <- Callers],
-    ?assertEqual(100, requests(S)),
-    [{most, Peak}] = ets:lookup(Most, most),
-    ?assert(Peak =< 64),
-    ?assertEqual([0, 0], stats([in_use, waiting])),
-    wait_until(fun() -> hd(stats([idle])) =< 16 end),
-    %% 64 connections at most with a few pieces each; holding the bodies would be 200 MiB.
-    erlang:garbage_collect(),
-    ct:comment("at most ~w connections, ~w KiB more than before", [Peak, (erlang:memory(total) - Memory) div 1024]),
-    stop_pool(proplists:get_value(sup, Config)),
-    wait_until(fun() -> sockets_to(S) =:= 0 end).
-
-sample_open(S, Most) ->
-    Open = ringtail_test_server:open(S),
-    [{most, Seen}] = ets:lookup(Most, most),
-    Open > Seen andalso ets:insert(Most, {most, Open}),
-    ok.
-
-full_pool_is_busy_after_the_wait(_) ->
-    limits([{max_connections, 2}]),
-    S = server(fun(_) -> [{sleep, 300}, {send, ok("x")}] end),
-    Holders = [spawn_monitor(fun() -> {ok, 200, [], <<"x">>} = get_(S) end) || _ <- [1, 2]],
-    wait_until(fun() -> stats([in_use]) =:= [2] end),
-    Unread = fun() -> exit(body_was_read) end,
-    ?assertEqual({error, {not_opened, busy}}, forward(S, {"PUT", "/", [], {length, 1, Unread}}, [{wait, 50}])),
-    ?assertMatch({ok, 200, [], <<"x">>}, forward(S, {"GET", "/", [], none}, [{wait, 5000}])),
-    [receive {'DOWN', Ref, _, _, Why} -> ?assertEqual(normal, Why) end || {_, Ref} <- Holders],
-    ?assertEqual(2, accepted(S)),
-    ?assertEqual([0, 0, 2], stats([in_use, waiting, idle])).
-
-waiting_is_bounded(_) ->
-    limits([{max_connections, 1}, {max_waiting, 1}]),
-    S = server(fun(_) -> [hang] end),
-    Holders = [spawn(fun() -> get_(S) end) || _ <- [1, 2]],
-    wait_until(fun() -> stats([in_use, waiting]) =:= [1, 1] end),
-    ?assertEqual({error, {not_opened, busy}}, get_(S)),
-    [exit(H, kill) || H <- Holders],
-    wait_until(fun() -> stats([in_use, waiting, idle]) =:= [0, 0, 0] end).
-
-killed_callers_free_their_slots(_) ->
-    limits([{max_connections, 1}]),
-    S = server(fun(#{n := N}) when N rem 2 =:= 0 -> [{send, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nabc"}, hang];
-                  (_) -> [{send, ok("x")}] end),
-    [begin
-         Self = self(),
-         Pid = spawn(fun() -> {ok, 200, [], {stream, _, _}} = get_(S), Self ! holding, timer:sleep(infinity) end),
-         receive holding -> ok end,
-         exit(Pid, kill),
-         ?assertMatch({ok, 200, [], <<"x">>}, get_(S)),
-         ringtail_forward_pool:close_node(undefined),
-         ?assertEqual([0, 0], stats([in_use, idle]))
-     end || _ <- lists:seq(1, 20)],
-    wait_until(fun() -> ringtail_test_server:open(S) =< 20 end).
-
-killed_waiters_leave_the_queue(_) ->
-    limits([{max_connections, 1}]),
-    S = server(fun(#{n := 0}) -> [{sleep, 300}, {send, ok("0")}]; (_) -> [{send, ok("1")}] end),
-    spawn(fun() -> get_(S) end),
-    wait_until(fun() -> stats([in_use]) =:= [1] end),
-    Waiters = [spawn(fun() -> get_(S) end) || _ <- lists:seq(1, 5)],
-    wait_until(fun() -> stats([waiting]) =:= [5] end),
-    [exit(W, kill) || W <- Waiters],
-    ?assertMatch({ok, 200, [], <<"1">>}, get_(S)),
-    ?assertEqual([0, 0, 1], stats([in_use, waiting, idle])),
-    ?assertEqual(2, requests(S)).
-
-idle_connections_expire(_) ->
-    limits([{idle_timeout, 100}]),
-    S = server(fun(_) -> [{send, ok("x")}] end),
-    {ok, 200, [], _} = get_(S),
-    ?assertEqual([1], stats([idle])),
-    wait_until(fun() -> stats([idle]) =:= [0] end),
-    wait_until(fun() -> ringtail_test_server:open(S) =:= 0 end),
-    ?assertEqual([{targets, []}], [T || {targets, _} = T <- ringtail_forward_pool:stats()]).
-
-idle_connections_are_bounded(_) ->
-    limits([{max_idle, 2}]),
-    S = server(fun(_) -> [{sleep, 100}, {send, ok("x")}] end),
-    Refs = [element(2, spawn_monitor(fun() -> get_(S) end)) || _ <- lists:seq(1, 10)],
-    [receive {'DOWN', Ref, _, _, _} -> ok end || Ref <- Refs],
-    ?assertEqual([2, 0], stats([idle, in_use])),
-    wait_until(fun() -> ringtail_test_server:open(S) =:= 2 end).
-
-%% Idle ones at once; a request under way may end, and its connection with it.
-node_down_closes_its_connections(_) ->
-    limits([{max_connections, 2}]),
-    S = server(fun(#{path := <<"/slow">>}) -> [{sleep, 300}, {send, ok("slow")}]; (_) -> [{send, ok("x")}] end),
-    {ok, 200, [], _} = forward(S, {"GET", "/", [], none}, [{node, 'b@h'}]),
-    {ok, 200, [], _} = forward(S, {"GET", "/", [], none}, [{node, 'c@h'}]),
-    Self = self(),
-    Slow = fun() -> Self ! {slow, forward(S, {"GET", "/slow", [], none}, [{node, 'b@h'}])} end,
-    spawn(Slow), spawn(Slow),
-    wait_until(fun() -> stats([in_use]) =:= [2] end),
-    spawn(fun() -> Self ! {waited, forward(S, {"GET", "/", [], none}, [{node, 'b@h'}])} end),
-    wait_until(fun() -> stats([waiting]) =:= [1] end),
-    ringtail_forward_pool:close_node('b@h'),
-    receive {waited, W} -> ?assertEqual({error, {not_opened, node_down}}, W) end,
-    [receive {slow, R} -> ?assertMatch({ok, 200, [], <<"slow">>}, R) end || _ <- [1, 2]],
-    %% What is left is the other node's.
-    wait_until(fun() -> stats([idle, in_use]) =:= [1, 0] end),
-    wait_until(fun() -> ringtail_test_server:open(S) =:= 1 end),
-    {ok, 200, [], _} = forward(S, {"GET", "/", [], none}, [{node, 'b@h'}]).
-
-discarded_answer_frees_its_connection(_) ->
-    S = server(fun(_) -> [{send, ok(binary:copy(<<"x">>, 100000))}] end),
-    {ok, 200, [], {stream, _, _}} = get_(S),
-    ?assertEqual([1], stats([in_use])),
-    ringtail_forward:discard(),
-    ?assertEqual([0, 0], stats([in_use, idle])),
-    wait_until(fun() -> ringtail_test_server:open(S) =:= 0 end).
-
 %% ---- Through webmachine ----
 
 %% By the functions of webmachine that the hop uses, with and without what came in 1.10.
@@ -553,212 +392,3 @@ with_wrq(Age, Fun) ->
     {ok, wrq, Beam} = compile:forms(lists:reverse(Forms)),
     {module, wrq} = code:load_binary(wrq, "wrq", Beam),
     try Fun() after code:purge(wrq), code:delete(wrq), code:purge(wrq) end.
-
-stopping_closes_everything(Config) ->
-    limits([{max_connections, 2}]),
-    S = server(fun(#{n := 0}) -> [{send, ok("x")}]; (_) -> [hang] end),
-    {ok, 200, [], _} = get_(S),
-    Self = self(),
-    [spawn(fun() -> Self ! {ended, get_(S)} end) || _ <- [1, 2]],
-    wait_until(fun() -> stats([in_use]) =:= [2] end),
-    wait_until(fun() -> requests(S) =:= 3 end),
-    spawn(fun() -> Self ! {ended, get_(S)} end),
-    wait_until(fun() -> stats([waiting]) =:= [1] end),
-    stop_pool(proplists:get_value(sup, Config)),
-    %% The waiting one, the one on a kept connection (which would have gone on with a new one), the one on its own.
-    ?assertEqual([{error, {closed, sent}}, {error, {not_opened, stopping}}, {error, {not_opened, stopping}}],
-                 lists:sort([receive {ended, R} -> R end || _ <- [1, 2, 3]])),
-    wait_until(fun() -> sockets_to(S) =:= 0 end).
-
-without_a_pool(Config) ->
-    stop_pool(proplists:get_value(sup, Config)),
-    S = server(fun(_) -> [{send, ok("x")}] end),
-    ?assertEqual({error, {not_opened, not_running}}, get_(S)),
-    ?assertEqual([], ringtail_forward_pool:stats()).
-
-%% mochiweb answers 400 to the client's next request if it finds a message it does not know.
-nothing_stays_in_the_mailbox(_) ->
-    limits([{max_connections, 1}]),
-    Scripts = [fun(_) -> [read_body, {send, ok("x")}, close] end,
-               fun(_) -> [{read, 10}, {send, refusal()}, close] end,
-               fun(_) -> [{read, 10}, {send, refusal()}, reset] end,
-               fun(_) -> [{send, ["HTTP/1.1 100 Continue\r\n\r\n", ok("x"), "more"]}, hang] end,
-               fun(_) -> [hang] end,
-               fun(_) -> [reset] end],
-    [begin
-         S = server(Script),
-         Request = {"PUT", "/", [], Body},
-         _ = (catch forward(S, Request, [{timeout, 200}, {wait, 10}])),
-         timer:sleep(20),
-         ?assertEqual({messages, []}, process_info(self(), messages))
-     end || Script <- Scripts,
-            Body <- [{length, ?MIB, endless(?MIB)}, {chunked, endless(?MIB)}, {length, 20, pieces([<<"0123456789">>, <<"0123456789">>])},
-                     {length, 20, fun() -> {<<"0123456789">>, fun() -> timer:sleep(20), exit(gone) end} end}]],
-    ?assertEqual([0], stats([in_use])).
-
-%% ---- https ----
-
-https_encrypted_only(Config) ->
-    S = https(Config, "node", fun(#{n := N}) -> [read_body, {send, ok(integer_to_list(N))}] end),
-    ?assertMatch({ok, 200, [], <<"0">>}, sput(S, <<"v">>, [])),
-    ?assertMatch({ok, 200, [], <<"1">>}, sput(S, {length, 3, pieces([<<"a">>, <<"bc">>])}, [])),
-    ?assertEqual(1, accepted(S)),
-    ?assertEqual([body(<<"v">>), body(<<"abc">>)], bodies(S)),
-    ?assertEqual({messages, []}, process_info(self(), messages)).
-
-%% By Riak's own setting; the certificate's name is of a node, not of 127.0.0.1.
-https_verified(Config) ->
-    application:set_env(riak_core, ssl, [{cacertfile, file(Config, "ca.pem")}]),
-    ?assertEqual(verified, ringtail_forward_conn:verification(ringtail_forward_conn:ssl_options())),
-    S = https(Config, "node", fun(_) -> [{send, ok("x")}] end),
-    ?assertMatch({ok, 200, [], <<"x">>}, sget(S, [])).
-
-https_wrong_ca_is_not_opened(Config) ->
-    S = https(Config, "node", fun(_) -> [{send, ok("x")}] end),
-    application:set_env(riak_core, ssl, [{cacertfile, file(Config, "other.pem")}]),
-    ?assertMatch({error, {not_opened, {tls_alert, _}}}, sget(S, [])),
-    application:set_env(ringtail, forward_ssl, [{verify, verify_none}]),
-    ?assertMatch({ok, 200, [], <<"x">>}, sget(S, [])),
-    ?assertEqual(1, requests(S)).
-
-https_large_both_ways(Config) ->
-    Piece = crypto:strong_rand_bytes(?MIB),
-    S = https(Config, "node", fun(_) -> [read_body, {send, "HTTP/1.1 200 OK\r\nContent-Length: 20971520\r\n\r\n"}, {send_many, 20, Piece}] end),
-    {Size, Hash, Peak} = measured(fun(Watch) ->
-                                          {ok, 200, [], {stream, _, Next}} = sput(S, {length, 20 * ?MIB, endless(20 * ?MIB)}, []),
-                                          hashed(Next, Watch)
-                                  end),
-    ?assertEqual({20 * ?MIB, repeated_hash(20, Piece)}, {Size, Hash}),
-    ?assertEqual([{20 * ?MIB, repeated_hash(320, piece())}], bodies(S)),
-    ?assert(Peak < 8 * ?MIB),
-    ?assertEqual([1, 0], stats([idle, in_use])).
-
-https_stale_connection(Config) ->
-    S = https(Config, "node", fun(_) -> [read_body, {send, ok("x")}, close] end),
-    [begin
-         ?assertMatch({ok, 200, [], <<"x">>}, sput(S, <<"v">>, [])),
-         wait_until(fun() -> stats([idle]) =:= [0] end)
-     end || _ <- lists:seq(1, 5)],
-    ?assertEqual(5, requests(S)).
-
-https_target_that_does_not_read_times_out(Config) ->
-    S = https(Config, "node", fun(_) -> [hang] end),
-    ?assertMatch({error, {_, maybe_sent}}, sput(S, {length, 50 * ?MIB, endless(50 * ?MIB)}, [{timeout, 500}])),
-    ?assertEqual([0, 0], stats([idle, in_use])).
-
-https_early_answer(Config) ->
-    S = https(Config, "node", fun(_) -> [{read, 1000}, {send, refusal()}, {read, 300000}, close] end),
-    Slow = watched(endless(10 * ?MIB), fun() -> timer:sleep(10) end),
-    ?assertMatch({ok, 413, [], <<"big">>}, sput(S, {length, 10 * ?MIB, Slow}, [])).
-
-%% ---- Helpers ----
-
-server(Script) -> started(ringtail_test_server:start(Script)).
-
-%% To be stopped at the end of the case, which runs in the same process.
-started(S) ->
-    put(servers, [S | case get(servers) of undefined -> []; Others -> Others end]),
-    S.
-
-https(Config, Name, Script) ->
-    started(ringtail_test_server:start(Script, [{certfile, file(Config, Name ++ ".pem")}, {keyfile, file(Config, Name ++ ".key")}])).
-
-file(Config, Name) -> filename:join(proplists:get_value(dir, Config), Name).
-
-certificate(Dir, Name, By) ->
-    Key = "openssl req -newkey rsa:2048 -nodes -subj /CN=riak@" ++ Name ++ " -keyout " ++ Name ++ ".key -out " ++ Name ++ ".csr",
-    Sign = case By of
-               "" -> "openssl req -x509 -days 2 -key " ++ Name ++ ".key -in " ++ Name ++ ".csr -out " ++ Name ++ ".pem";
-               _ -> "openssl x509 -req -days 2 -set_serial 1 -in " ++ Name ++ ".csr -out " ++ Name ++ ".pem" ++ By
-           end,
-    Out = os:cmd("cd '" ++ Dir ++ "' && (" ++ Key ++ " && " ++ Sign ++ ") 2>&1"),
-    filelib:file_size(filename:join(Dir, Name ++ ".pem")) > 0 orelse ct:fail("openssl: ~s", [Out]).
-
-forward(S, Request, Opts) -> forward(http, S, Request, Opts).
-forward(Scheme, S, Request, Opts) ->
-    ringtail_forward:forward({Scheme, "127.0.0.1", ringtail_test_server:port(S)}, Request, Opts).
-
-get_(S) -> forward(S, {"GET", "/x", [], none}, []).
-put_(S, Body) -> forward(S, {"PUT", "/x", [], Body}, []).
-sget(S, Opts) -> forward(https, S, {"GET", "/x", [], none}, Opts).
-sput(S, Body, Opts) -> forward(https, S, {"PUT", "/x", [], Body}, Opts).
-
-read({stream, Length, Next}) -> {stream, Length, iolist_to_binary(drain(Next))};
-read(Body) -> Body.
-
-drain(Next) ->
-    case Next() of
-        {Data, done} -> [Data];
-        {Data, Next1} -> [Data | drain(Next1)]
-    end.
-
-hashed(Next, Watch) -> hashed(Next, Watch, 0, crypto:hash_init(sha)).
-hashed(Next, Watch, Size0, Hash0) ->
-    {Data, Next1} = Next(),
-    Watch(),
-    Size = Size0 + iolist_size(Data),
-    Hash = crypto:hash_update(Hash0, Data),
-    case Next1 of
-        done -> {Size, crypto:hash_final(Hash)};
-        _ -> hashed(Next1, Watch, Size, Hash)
-    end.
-
-body(Bytes) -> {byte_size(Bytes), crypto:hash(sha, Bytes)}.
-
-repeated_hash(Times, Piece) ->
-    crypto:hash_final(lists:foldl(fun(_, H) -> crypto:hash_update(H, Piece) end, crypto:hash_init(sha), lists:seq(1, Times))).
-
-%% Bodies as wrq:stream_req_body/2 gives them.
-pieces(List) -> pieces(List, fun() -> ok end).
-pieces([Last], Before) -> fun() -> Before(), {Last, done} end;
-pieces([Piece | More], Before) -> fun() -> Before(), {Piece, pieces(More, Before)} end.
-
-endless(Size) when Size =< 65536 -> fun() -> {binary:part(binary:copy(piece()), 0, Size), done} end;
-endless(Size) -> fun() -> {binary:copy(piece()), endless(Size - 65536)} end.
-
-piece() ->
-    case persistent_term:get(?MODULE, undefined) of
-        undefined -> P = crypto:strong_rand_bytes(65536), persistent_term:put(?MODULE, P), P;
-        P -> P
-    end.
-
-watched(Read, Watch) ->
-    fun() -> Watch(), case Read() of {D, done} -> {D, done}; {D, Next} -> {D, watched(Next, Watch)} end end.
-
-%% Runs in a process of its own, of which the most memory, heap and binaries, at any call of Watch is returned too.
-measured(Fun) ->
-    Self = self(),
-    {_, Ref} = spawn_monitor(
-                 fun() ->
-                         put(peak, 0),
-                         Watch = fun() ->
-                                         [{memory, Heap}, {binary, Binaries}] = process_info(self(), [memory, binary]),
-                                         Bytes = lists:sum([Size || {_, Size, _} <- lists:ukeysort(1, Binaries)]),
-                                         put(peak, max(get(peak), Heap + Bytes))
-                                 end,
-                         Result = Fun(Watch),
-                         Self ! {self(), Result},
-                         exit({peak, get(peak)})
-                 end),
-    receive {'DOWN', Ref, process, Pid, {peak, Peak}} ->
-            ?assert(Peak > 0),
-            receive {Pid, {A, B}} -> {A, B, Peak}; {Pid, Result} -> {Result, Peak} end;
-            {'DOWN', Ref, process, _, Why} -> ct:fail(Why)
-    end.
-
-stats(Names) ->
-    Stats = ringtail_forward_pool:stats(),
-    [proplists:get_value(Name, Stats, 0) || Name <- Names].
-
-limits(Limits) -> application:set_env(ringtail, forward, Limits).
-
-sockets() -> [P || P <- erlang:ports(), erlang:port_info(P, name) =:= {name, "tcp_inet"}].
-
-sockets_to(S) ->
-    Port = ringtail_test_server:port(S),
-    length([P || P <- sockets(), {ok, {_, To}} <- [inet:peername(P)], To =:= Port]).
-
-wait_until(Condition) -> wait_until(Condition, 500).
-wait_until(Condition, 0) -> ?assert(Condition());
-wait_until(Condition, N) ->
-    Condition() orelse begin timer:sleep(10), wait_until(Condition, N - 1) end.
