@@ -9,8 +9,8 @@ all() ->
     [start_serves_and_stop_leaves_the_node_as_it_was, started_twice, a_replaced_nif_gets_the_ring_anew,
      owners_are_printed_with_all_their_digits, started_while_the_ring_changes, decisions_equal_riak_core_while_the_ring_changes,
      a_ring_storm_costs_few_builds, events_without_a_change_cost_no_build, token_is_the_same_on_all_nodes_once_settled,
-     routes_survive_the_router, without_a_snapshot_503, handlers_come_back, a_lost_snapshot_is_built_again,
-     started_while_the_node_boots, endpoints_are_published_and_follow_the_configuration, console].
+     console, routes_survive_the_router, without_a_snapshot_503, handlers_come_back, a_lost_snapshot_is_built_again,
+     started_while_the_node_boots, endpoints_are_published_and_follow_the_configuration].
 
 suite() -> [{timetrap, {seconds, 60}}].
 
