@@ -10,7 +10,8 @@ if ! command -v cargo >/dev/null 2>&1; then
     exit 1
 fi
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
-cargo build --quiet --locked --release -p ringtail-nif -p ringtail
+cargo build --quiet --locked --profile nif -p ringtail-nif
+cargo build --quiet --locked --release -p ringtail
 case "$(uname -s)" in
     Darwin) library=libringtail_nif.dylib ;;
     *) library=libringtail_nif.so ;;
@@ -21,7 +22,7 @@ install_to() {
         mv "$2.new" "$2"
     fi
 }
-built="${CARGO_TARGET_DIR:-target}/release"
+target="${CARGO_TARGET_DIR:-target}"
 mkdir -p priv
-install_to "$built/$library" "priv/ringtail_nif-$version.so"
-install_to "$built/ringtail" priv/ringtail
+install_to "$target/nif/$library" "priv/ringtail_nif-$version.so"
+install_to "$target/release/ringtail" priv/ringtail
