@@ -2,7 +2,7 @@
 %% time: the same decision serves any protocol, and a test can ask it everything.
 -module(ringtail_decide).
 
--export([decide/6]).
+-export([decide/6, is_here/3]).
 -export_type([outcome/0, name/0]).
 
 %% Nodes of another cluster are no atoms here.
@@ -22,17 +22,20 @@
 -spec decide(Primaries :: [{Index :: term(), name()}], Self :: name(), Up :: [name()],
              Route :: ringtail_config:route(), Forwarded :: boolean(), Turn :: non_neg_integer()) -> outcome().
 decide(Primaries, Self, Up, Route, Forwarded, Turn) ->
-    case lists:keymember(Self, 2, Primaries) of
+    case is_here(Primaries, Self, Up) of
         true ->
-            case lists:member(Self, Up) of
-                true -> serve;
-                false -> elsewhere(Primaries, Up, Route, Forwarded, Turn)
-            end;
-        false when Forwarded ->
-            {refuse, not_primary};
+            serve;
         false ->
-            elsewhere(Primaries, Up, Route, Forwarded, Turn)
+            case lists:keymember(Self, 2, Primaries) of
+                false when Forwarded -> {refuse, not_primary};
+                _ -> elsewhere(Primaries, Up, Route, Forwarded, Turn)
+            end
     end.
+
+%% @doc Whether the answer is `serve', whatever else there is to know about the request.
+-spec is_here(Primaries :: [{Index :: term(), name()}], Self :: name(), Up :: [name()]) -> boolean().
+is_here(Primaries, Self, Up) ->
+    lists:keymember(Self, 2, Primaries) andalso lists:member(Self, Up).
 
 elsewhere(Primaries, Up, Route, Forwarded, Turn) ->
     case up_once(Primaries, Up, []) of

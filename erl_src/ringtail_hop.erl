@@ -2,7 +2,7 @@
 %% there, or refuses. The half of the routing that knows HTTP; `ringtail_decide' is the half that does not.
 -module(ringtail_hop).
 
--export([route/1, route/2, decide/2, leave/3, too_large/1, body_too_large/1]).
+-export([route/1, route/2, decide/3, leave/4, too_large/1, body_too_large/1]).
 %% What the hop to another cluster needs, too
 -export([sendable/1, unread/1, timeout/1]).
 
@@ -16,6 +16,7 @@
 -define(REFRESH_MS, 1000).
 
 -record(job, {rd :: ringtail_wm:reqdata(),
+              route :: ringtail_config:route(),
               scheme :: http | https,
               method :: atom() | string(),
               path :: string(),
@@ -48,32 +49,37 @@ route(RD, Default) ->
         _ -> {error, "route must be proxy, redirect or local"}
     end.
 
--spec decide([{non_neg_integer(), node()}], ringtail_wm:reqdata()) -> ringtail_decide:outcome().
-decide(Primaries, RD) ->
-    {ok, Route} = route(RD),
-    {_, _, Turn} = os:timestamp(),
-    Forwarded = wrq:get_req_header("X-Ringtail-Forwarded", RD) =/= undefined,
-    ringtail_decide:decide(Primaries, node(), ringtail_ring:up(), Route, Forwarded, Turn).
-
-%% @doc Does what was decided. `serve' when it turns out, by a newer ring, that this node is a primary after all.
--spec leave(ringtail_decide:outcome(), [{non_neg_integer(), node()}], ringtail_wm:reqdata()) -> left().
-leave(Outcome, Primaries, RD) ->
-    case too_large(RD) of
-        {true, Status, Told} -> {halt, Status, Told};
-        false -> act(Outcome, Primaries, RD)
+-spec decide([{non_neg_integer(), node()}], ringtail_config:route(), ringtail_wm:reqdata()) -> ringtail_decide:outcome().
+decide(Primaries, Route, RD) ->
+    Up = ringtail_ring:up(),
+    case ringtail_decide:is_here(Primaries, node(), Up) of
+        true ->
+            serve;
+        false ->
+            {_, _, Turn} = os:timestamp(),
+            Forwarded = wrq:get_req_header("X-Ringtail-Forwarded", RD) =/= undefined,
+            ringtail_decide:decide(Primaries, node(), Up, Route, Forwarded, Turn)
     end.
 
-act({refuse, not_primary}, Primaries, RD) ->
+%% @doc Does what was decided. `serve' when it turns out, by a newer ring, that this node is a primary after all.
+-spec leave(ringtail_decide:outcome(), [{non_neg_integer(), node()}], ringtail_config:route(), ringtail_wm:reqdata()) -> left().
+leave(Outcome, Primaries, Route, RD) ->
+    case too_large(RD) of
+        {true, Status, Told} -> {halt, Status, Told};
+        false -> act(Outcome, Primaries, Route, RD)
+    end.
+
+act({refuse, not_primary}, Primaries, _, RD) ->
     unread(RD),
     refuse(421, not_primary, "this node is no primary of the key; ask one of 'primaries'", Primaries, RD);
-act({refuse, no_primary}, Primaries, RD) ->
+act({refuse, no_primary}, Primaries, _, RD) ->
     unread(RD),
     refuse(503, no_primary, "no primary of the key is up; try again when one is back", Primaries, RD);
-act({redirect, Nodes}, Primaries, RD) ->
+act({redirect, Nodes}, Primaries, _, RD) ->
     unread(RD),
     redirect(Nodes, Primaries, RD);
-act({proxy, Nodes}, Primaries, RD) ->
-    proxy(Nodes, job(Primaries, RD)).
+act({proxy, Nodes}, Primaries, Route, RD) ->
+    proxy(Nodes, job(Primaries, Route, RD)).
 
 %% ---- Bodies ----
 
@@ -176,9 +182,9 @@ first_reachable([], _, Failures) ->
 
 %% ---- Sending the request on ----
 
-job(Primaries, RD) ->
+job(Primaries, Route, RD) ->
     {ok, _, Cluster, Self} = ringtail_ring:identity(),
-    #job{rd = RD, scheme = wrq:scheme(RD), method = wrq:method(RD), path = path(Cluster, RD),
+    #job{rd = RD, route = Route, scheme = wrq:scheme(RD), method = wrq:method(RD), path = path(Cluster, RD),
          headers = mochiweb_headers:to_list(wrq:req_headers(RD)) ++ [{"X-Ringtail-Forwarded", binary_to_list(Self)}],
          body = sendable(RD),
          options = [{timeout, timeout(RD) + ?EXTRA_MS}, {peer, wrq:peer(RD)}],
@@ -254,13 +260,13 @@ no_answer(Reason, Node, Nodes, Job) ->
 misdirected(Node, #job{refreshed = true} = Job) ->
     ringtail_forward:discard(),
     gateway(502, rings_disagree, Node, Job);
-misdirected(Node, #job{rd = RD} = Job) ->
+misdirected(Node, #job{rd = RD, route = Route} = Job) ->
     ringtail_forward:discard(),
     _ = ringtail_ring:refresh(?REFRESH_MS),
     Repeatable = Job#job.body =:= none orelse is_binary(Job#job.body),
-    case ringtail_place:primaries(ringtail_wm:bucket(RD), ringtail_wm:path_bytes(key, RD)) of
+    case ringtail_place:primaries(ringtail_wm:bucket(RD), ringtail_wm:key(RD)) of
         {ok, Primaries} when Repeatable ->
-            again(decide(Primaries, RD), Node, Job#job{primaries = Primaries, refreshed = true});
+            again(decide(Primaries, Route, RD), Node, Job#job{primaries = Primaries, refreshed = true});
         _ ->
             gateway(502, rings_disagree, Node, Job)
     end.
@@ -272,8 +278,8 @@ again({proxy, Nodes}, Node, Job) ->
         [] -> gateway(502, rings_disagree, Node, Job);
         Others -> proxy(Others, Job)
     end;
-again(Outcome, _, #job{primaries = Primaries, rd = RD}) ->
-    act(Outcome, Primaries, RD).
+again(Outcome, _, #job{primaries = Primaries, route = Route, rd = RD}) ->
+    act(Outcome, Primaries, Route, RD).
 
 failed(Node, Reason, #job{failures = Failures} = Job) ->
     Job#job{failures = [{Node, Reason} | Failures]}.

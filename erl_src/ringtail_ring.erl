@@ -10,7 +10,7 @@
 -behaviour(gen_server).
 
 %% Reading, from any process
--export([ring/0, identity/0, headers/0, members/0, is_member/1, endpoints/1, preflist/0, info/0, up/0, history/0, state/0, builds/0]).
+-export([ring/0, is_there/0, identity/0, headers/0, prepared_headers/0, members/0, is_member/1, endpoints/1, preflist/0, info/0, up/0, history/0, state/0, builds/0]).
 %% Following
 -export([start_link/0, refresh/1, reload/2, asker/2, ring_event/1, up_event/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
@@ -42,6 +42,16 @@ ring() ->
         none -> missing()
     end.
 
+%% @doc Whether there is a snapshot, else why not.
+-spec is_there() -> true | missing().
+is_there() ->
+    try ets:member(?TABLE, identity) of
+        true -> true;
+        false -> missing()
+    catch
+        error:badarg -> missing()   % not running
+    end.
+
 -spec identity() -> {ok, ringtail_topology:token(), ClusterUuid :: binary(), NodeUuid :: binary()} | missing().
 identity() ->
     case find(identity) of
@@ -52,6 +62,9 @@ identity() ->
 %% @doc The headers that every answer bears; none before there is a ring.
 -spec headers() -> [{string(), string()}].
 headers() -> value(headers, []).
+
+-spec prepared_headers() -> ringtail_wm:prepared() | none.
+prepared_headers() -> value(prepared_headers, none).
 
 -spec members() -> [ringtail_topology:member()].
 members() -> value(members, []).

@@ -11,6 +11,7 @@
         {ring, ringtail_engine:ring(), Size :: pos_integer()}
       | {identity, Token :: binary(), ClusterUuid :: binary(), NodeUuid :: binary()}
       | {headers, [{string(), string()}]}
+      | {prepared_headers, ringtail_wm:prepared()}
       | {members, [ringtail_topology:member()]}
       | {{endpoints, node()}, [ringtail_endpoints:endpoint()]}
       | {preflist, Etag :: string(), Json :: binary(), Gzipped :: binary()}
@@ -33,11 +34,13 @@ objects(RingTerm, Self) ->
     {Token, Cluster, Canonical} = ok(versions(Ring)),
     Members = members(RingTerm, Cluster),
     SelfUuid = ok(ringtail_engine:node_uuid(Cluster, ringtail_json:name(Self))),
+    Headers = [{"X-Ringtail-Topology", binary_to_list(Token)},
+               {"X-Ringtail-Node", binary_to_list(SelfUuid)},
+               {"X-Ringtail-Cluster", binary_to_list(Cluster)}],
     [{ring, Ring, Size},
      {identity, Token, Cluster, SelfUuid},
-     {headers, [{"X-Ringtail-Topology", binary_to_list(Token)},
-                {"X-Ringtail-Node", binary_to_list(SelfUuid)},
-                {"X-Ringtail-Cluster", binary_to_list(Cluster)}]},
+     {headers, Headers},
+     {prepared_headers, ringtail_wm:prepared(Headers)},
      {members, Members},
      {preflist, binary_to_list(Token), Json, zlib:gzip(Json)},
      {canonical, Canonical},

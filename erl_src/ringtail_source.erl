@@ -2,7 +2,7 @@
 %% is no part of. The resources ask here and need not know which.
 -module(ringtail_source).
 
--export([named/1, headers/1, identity/1, preflist/1, owners/1, info/1, members/1, up/1, history/1]).
+-export([named/1, headers/1, prepared/1, is_there/1, identity/1, preflist/1, owners/1, info/1, members/1, up/1, history/1]).
 -export_type([source/0]).
 
 -type source() :: local | {far, ringtail_clusters:name()}.
@@ -48,7 +48,22 @@ headers({far, Name}) ->
                                            {stale, Age} -> [age(Age), {"Warning", "110 - \"Response is Stale\""}]
                                        end.
 
+%% @doc headers/1 in the form that costs nothing to send, where there is one. From afar they differ from answer to answer.
+-spec prepared(source()) -> ringtail_wm:prepared() | none.
+prepared(local) -> ringtail_ring:prepared_headers();
+prepared({far, _}) -> none.
+
 age(Milliseconds) -> {"Age", integer_to_list(Milliseconds div 1000)}.
+
+%% @doc Whether anything is known of the cluster, else why not.
+-spec is_there(source()) -> true | ringtail_ring:missing().
+is_there(local) ->
+    ringtail_ring:is_there();
+is_there({far, Name}) ->
+    case ringtail_clusters:identity(Name) of
+        {ok, _, _, _} -> true;
+        {error, _} = Error -> Error
+    end.
 
 -spec identity(source()) -> {ok, ringtail_topology:token(), ClusterUuid :: binary(), NodeUuid :: binary()} | ringtail_ring:missing().
 identity(local) -> ringtail_ring:identity();

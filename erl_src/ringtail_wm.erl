@@ -2,13 +2,14 @@
 %% as JSON, Riak's own authorisation.
 -module(ringtail_wm).
 
--export([ping/2, ready/2, told/1, told/2, source/1, query_element/0, query_with/3]).
--export([methods/3, json_only/2, is_authorized/2, security/3, permitted/3, path_bytes/2, bucket/1]).
+-export([ping/2, ready/2, told/1, told/2, prepared/1, source/1, query_element/0, query_with/3]).
+-export([methods/3, json_only/2, is_authorized/2, security/3, permitted/3, path_bytes/2, bucket/1, key/1]).
 -export([refuse/6, refuse/5, error_body/4, ending/1]).
--export_type([reqdata/0, result/1]).
+-export_type([reqdata/0, result/1, prepared/0]).
 
 -type reqdata() :: tuple().
 -type result(Context) :: {term(), reqdata(), Context}.
+-opaque prepared() :: {Element :: pos_integer(), None :: term(), Headers :: term()}.
 
 %% Seconds after which a client that was refused for now may try again.
 -define(RETRY_AFTER, "1").
@@ -22,11 +23,11 @@ ping(RD, Context) ->
 %% carries them; then sees that there is a snapshot and that the path names a cluster.
 -spec ready(reqdata(), Context) -> result(Context).
 ready(RD, Context) ->
-    case ringtail_source:named(mochiweb_util:unquote(wrq:path_info(cluster, RD))) of
+    case ringtail_source:named(cluster(RD)) of
         {ok, Source} ->
             Told = told(Source, RD),
-            case ringtail_source:identity(Source) of
-                {ok, _, _, _} -> {true, Told, Context};
+            case ringtail_source:is_there(Source) of
+                true -> {true, Told, Context};
                 {error, {Code, Detail}} -> refuse(503, Code, Detail, Told, Context)
             end;
         {unknown, Known} ->
@@ -43,17 +44,36 @@ told(RD) ->
 
 -spec told(ringtail_source:source(), reqdata()) -> reqdata().
 told(Source, RD) ->
-    wrq:set_resp_headers(ringtail_source:headers(Source), RD).
+    case ringtail_source:prepared(Source) of
+        {Element, None, Headers} when element(Element, RD) =:= None -> setelement(Element, RD, Headers);
+        _ -> wrq:set_resp_headers(ringtail_source:headers(Source), RD)
+    end.
+
+%% @doc These headers as told/2 puts them into an answer that has none yet. Every answer bears them, and putting them there one
+%% by one costs several times what the decision of the object route does; so it is done once for each ring. There is no setter
+%% for all at once, and the record differs between versions: setting them shows where they are.
+-spec prepared([{string(), string()}]) -> prepared().
+prepared(Headers) ->
+    Without = wrq:create('GET', {1, 1}, "/", mochiweb_headers:empty()),
+    With = wrq:set_resp_headers(Headers, Without),
+    [Element] = [N || N <- lists:seq(1, tuple_size(With)), element(N, With) =/= element(N, Without)],
+    {Element, element(Element, Without), element(Element, With)}.
 
 %% @doc Where the answer to a request that is ready/2 comes from.
 -spec source(reqdata()) -> ringtail_source:source().
 source(RD) ->
-    {ok, Source} = ringtail_source:named(mochiweb_util:unquote(wrq:path_info(cluster, RD))),
+    {ok, Source} = ringtail_source:named(cluster(RD)),
     Source.
 
+%% The name in the path, which is seldom another than this.
+cluster(RD) ->
+    case wrq:path_info(cluster, RD) of
+        "default" -> "default";
+        Name -> mochiweb_util:unquote(Name)
+    end.
+
 unknown_cluster(Known, RD, Context) ->
-    Name = mochiweb_util:unquote(wrq:path_info(cluster, RD)),
-    refuse(404, unknown_cluster, ["no cluster '", Name, "' is known here; use one of 'clusters'"],
+    refuse(404, unknown_cluster, ["no cluster '", cluster(RD), "' is known here; use one of 'clusters'"],
            [{clusters, [ringtail_json:text(Cluster) || Cluster <- Known]}], told(RD), Context).
 
 %% @doc allowed_methods for a resource of our own: anything else is refused as JSON.
@@ -107,11 +127,16 @@ riak_authorized(RD, Context) ->
 %% there: asking riak_core to authenticate again would cost a password hash per request.
 -spec security(Before :: tuple(), After :: tuple(), reqdata()) -> Security :: term().
 security(Before, After, RD) ->
-    Changed = [New || {Old, New} <- lists:zip(tuple_to_list(Before), tuple_to_list(After)), Old =/= New],
-    case {Changed, riak_core_security:is_enabled()} of
-        {_, false} -> undefined;
-        {[Security], true} -> Security;
-        {_, true} ->
+    case riak_core_security:is_enabled() of
+        false -> undefined;
+        true -> changed(Before, After, RD)
+    end.
+
+changed(Before, After, RD) ->
+    case [New || {Old, New} <- lists:zip(tuple_to_list(Before), tuple_to_list(After)), Old =/= New] of
+        [Security] ->
+            Security;
+        _ ->
             {true, Security} = riak_api_web_security:is_authorized(RD),
             Security
     end.
@@ -149,10 +174,15 @@ path_bytes(Name, RD) ->
 riak_bytes(Name, RD) ->
     list_to_binary(riak_kv_wm_utils:maybe_decode_uri(RD, wrq:path_info(Name, RD))).
 
-%% @doc The bucket named by the path, as riak_core names it.
+%% @doc The bucket named by the path, as riak_core names it, on a node.
 -spec bucket(reqdata()) -> ringtail_place:bucket().
 bucket(RD) ->
-    riak_kv_wm_utils:maybe_bucket_type(path_bytes(bucket_type, RD), path_bytes(bucket, RD)).
+    riak_kv_wm_utils:maybe_bucket_type(riak_bytes(bucket_type, RD), riak_bytes(bucket, RD)).
+
+%% @doc The key named by the path, on a node.
+-spec key(reqdata()) -> binary().
+key(RD) ->
+    riak_bytes(key, RD).
 
 %% ---- The query string ----
 

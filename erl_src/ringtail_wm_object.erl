@@ -12,13 +12,17 @@
          content_types_accepted/2, resource_exists/2, generate_etag/2, last_modified/2, is_conflict/2,
          allow_missing_post/2, post_is_create/2, create_path/2, process_post/2, delete_resource/2, multiple_choices/2]).
 %% Named by Riak's resource as producers and acceptors
--export([produce_doc_body/2, produce_multipart_body/2, produce_sibling_message_body/2, accept_doc_body/2, to_html/2]).
+-export([produce_doc_body/2, produce_multipart_body/2, produce_sibling_message_body/2, accept_doc_body/2]).
 
 -define(RIAK, riak_kv_wm_object).
+%% What Riak's resource answers, its context kept in ours. Written out for each callback, for a call of a function whose name is a
+%% variable is looked up every time, and there are twenty for each request.
+-define(DELEGATE(Callback, RD, Context), kept(?RIAK:Callback(RD, Context#object.riak), Context)).
 
 -record(object, {riak :: tuple(),                           % the context of Riak's resource
+                 unasked :: undefined | tuple(),                % what it was before Riak asked who the client is
                  query_element :: pos_integer(),
-                 security :: term(),
+                 route :: undefined | ringtail_config:route(),   % what is wanted where this node is no primary
                  here = false :: boolean()}).               % whether Riak's resource answers on this node
 
 init(Args) ->
@@ -31,30 +35,32 @@ ping(RD, Context) ->
 service_available(RD, #object{query_element = Element} = Context) ->
     case ringtail_wm:ready(RD, Context) of
         {true, Told, _} ->
-            delegate(service_available, ringtail_wm:query_with([{"pr", "one"}, {"pw", "one"}], Element, Told), Context);
+            ?DELEGATE(service_available, ringtail_wm:query_with(quorums(wrq:method(RD)), Element, Told), Context);
         Refused ->
             Refused
     end.
+
+%% Of a read only what counts for it. A write reads first where it is conditional.
+quorums(Method) when Method =:= 'GET'; Method =:= 'HEAD' -> [{"pr", "one"}];
+quorums(_) -> [{"pr", "one"}, {"pw", "one"}].
 
 malformed_request(RD, Context) ->
     case ringtail_hop:route(RD) of
-        {ok, _} -> delegate(malformed_request, RD, Context);
+        {ok, Route} ->
+            Routed = Context#object{route = Route},
+            ?DELEGATE(malformed_request, RD, Routed);
         {error, Message} -> ringtail_wm:refuse(400, bad_route, Message, RD, Context)
     end.
 
-is_authorized(RD, #object{riak = Before} = Context) ->
-    case delegate(is_authorized, RD, Context) of
-        {true, Told, #object{riak = After} = Asked} ->
-            {true, Told, Asked#object{security = ringtail_wm:security(Before, After, RD)}};
-        Refused ->
-            Refused
-    end.
+is_authorized(RD, #object{riak = Unasked} = Context) ->
+    Asking = Context#object{unasked = Unasked},
+    ?DELEGATE(is_authorized, RD, Asking).
 
-forbidden(RD, Context) ->
+forbidden(RD, #object{route = Route} = Context) ->
     Bucket = ringtail_wm:bucket(RD),
-    case ringtail_place:primaries(Bucket, ringtail_wm:path_bytes(key, RD)) of
+    case ringtail_place:primaries(Bucket, ringtail_wm:key(RD)) of
         {ok, Primaries} ->
-            Outcome = ringtail_hop:decide(Primaries, RD),
+            Outcome = ringtail_hop:decide(Primaries, Route, RD),
             ok = ringtail_count:add(Outcome),
             case Outcome of
                 serve -> serve(RD, Context);
@@ -66,12 +72,13 @@ forbidden(RD, Context) ->
             ringtail_wm:refuse(503, Code, Detail, RD, Context)
     end.
 
-leave(Outcome, Primaries, RD, #object{security = Security} = Context) ->
+leave(Outcome, Primaries, RD, #object{unasked = Before, riak = After, route = Route} = Context) ->
+    Security = ringtail_wm:security(Before, After, RD),
     Permission = riak_kv_wm_utils:method_to_perm(wrq:method(RD)),
     Bucket = {ringtail_wm:path_bytes(bucket_type, RD), ringtail_wm:path_bytes(bucket, RD)},
     case ringtail_wm:permitted(RD, [{Permission, Bucket}], Security) of
         true ->
-            case ringtail_hop:leave(Outcome, Primaries, RD) of
+            case ringtail_hop:leave(Outcome, Primaries, Route, RD) of
                 serve -> serve(RD, Context);
                 {halt, Status, Told} -> {ringtail_wm:ending(Status), Told, Context}
             end;
@@ -80,64 +87,66 @@ leave(Outcome, Primaries, RD, #object{security = Security} = Context) ->
     end.
 
 valid_entity_length(RD, Context) ->
-    case ringtail_hop:too_large(RD) of
+    case reads_body(wrq:method(RD)) andalso ringtail_hop:too_large(RD) of
         false -> {true, RD, Context};
         {true, Status, Told} -> {ringtail_wm:ending(Status), Told, Context#object{here = false}}
     end.
 
+%% Nothing reads the body of any other, so its length is no matter.
+reads_body(Method) -> Method =:= 'PUT' orelse Method =:= 'POST'.
+
 %% webmachine encodes the body of an error answer too, and asks for charset and encoding then. Riak's resource would
 %% read the object for that, from wherever it is, so it is not asked unless it answers.
 charsets_provided(RD, #object{here = false} = Context) -> {no_charset, RD, Context};
-charsets_provided(RD, Context) -> delegate(charsets_provided, RD, Context).
+charsets_provided(RD, Context) -> ?DELEGATE(charsets_provided, RD, Context).
 
 encodings_provided(RD, #object{here = false} = Context) -> {[{"identity", fun(Body) -> Body end}], RD, Context};
-encodings_provided(RD, Context) -> delegate(encodings_provided, RD, Context).
+encodings_provided(RD, Context) -> ?DELEGATE(encodings_provided, RD, Context).
 
 %% Asked when a 304 is sent, which may be another node's.
 generate_etag(RD, #object{here = false} = Context) -> {undefined, RD, Context};
-generate_etag(RD, Context) -> delegate(generate_etag, RD, Context).
+generate_etag(RD, Context) -> ?DELEGATE(generate_etag, RD, Context).
 
 %% Riak 2.x has no such callback.
 is_conflict(RD, Context) ->
     case erlang:function_exported(?RIAK, is_conflict, 2) of
-        true -> delegate(is_conflict, RD, Context);
+        true -> ?DELEGATE(is_conflict, RD, Context);
         false -> {false, RD, Context}
     end.
 
-process_post(RD, Context) -> with_body(process_post, RD, Context).
-accept_doc_body(RD, Context) -> with_body(accept_doc_body, RD, Context).
+process_post(RD, Context) -> with_body(RD, Context, fun(Read) -> ?DELEGATE(process_post, Read, Context) end).
+accept_doc_body(RD, Context) -> with_body(RD, Context, fun(Read) -> ?DELEGATE(accept_doc_body, Read, Context) end).
 
 %% ---- As Riak has it ----
 
-allowed_methods(RD, Context) -> delegate(allowed_methods, RD, Context).
-content_types_provided(RD, Context) -> delegate(content_types_provided, RD, Context).
-content_types_accepted(RD, Context) -> delegate(content_types_accepted, RD, Context).
-resource_exists(RD, Context) -> delegate(resource_exists, RD, Context).
-last_modified(RD, Context) -> delegate(last_modified, RD, Context).
-allow_missing_post(RD, Context) -> delegate(allow_missing_post, RD, Context).
-post_is_create(RD, Context) -> delegate(post_is_create, RD, Context).
-create_path(RD, Context) -> delegate(create_path, RD, Context).
-delete_resource(RD, Context) -> delegate(delete_resource, RD, Context).
-multiple_choices(RD, Context) -> delegate(multiple_choices, RD, Context).
-produce_doc_body(RD, Context) -> delegate(produce_doc_body, RD, Context).
-produce_multipart_body(RD, Context) -> delegate(produce_multipart_body, RD, Context).
-produce_sibling_message_body(RD, Context) -> delegate(produce_sibling_message_body, RD, Context).
-to_html(RD, Context) -> delegate(to_html, RD, Context).
+allowed_methods(RD, Context) -> ?DELEGATE(allowed_methods, RD, Context).
+content_types_provided(RD, Context) -> ?DELEGATE(content_types_provided, RD, Context).
+content_types_accepted(RD, Context) -> ?DELEGATE(content_types_accepted, RD, Context).
+resource_exists(RD, Context) -> ?DELEGATE(resource_exists, RD, Context).
+last_modified(RD, Context) -> ?DELEGATE(last_modified, RD, Context).
+allow_missing_post(RD, Context) -> ?DELEGATE(allow_missing_post, RD, Context).
+post_is_create(RD, Context) -> ?DELEGATE(post_is_create, RD, Context).
+create_path(RD, Context) -> ?DELEGATE(create_path, RD, Context).
+delete_resource(RD, Context) -> ?DELEGATE(delete_resource, RD, Context).
+multiple_choices(RD, Context) -> ?DELEGATE(multiple_choices, RD, Context).
+produce_doc_body(RD, Context) -> ?DELEGATE(produce_doc_body, RD, Context).
+produce_multipart_body(RD, Context) -> ?DELEGATE(produce_multipart_body, RD, Context).
+produce_sibling_message_body(RD, Context) -> ?DELEGATE(produce_sibling_message_body, RD, Context).
 
 %% ---- Inside ----
 
-delegate(Callback, RD, #object{riak = Riak} = Context) ->
-    {Answer, Told, Next} = ?RIAK:Callback(RD, Riak),
-    {Answer, Told, Context#object{riak = Next}}.
+kept({Answer, Told, Riak}, Context) ->
+    {Answer, Told, Context#object{riak = Riak}}.
 
 serve(RD, Context) ->
-    delegate(forbidden, RD, Context#object{here = true}).
+    Here = Context#object{here = true},
+    ?DELEGATE(forbidden, RD, Here).
 
 %% A body without a length is counted as it is read, before Riak sees it.
-with_body(Callback, RD, Context) ->
+with_body(RD, Context, Take) ->
     Limited = wrq:set_max_recv_body(ringtail_config:max_body(), RD),
     try wrq:req_body(Limited) of
-        _ -> delegate(Callback, Limited, Context)
+        _ -> Take(Limited)
     catch
         exit:"request body too large" ->
             {Status, Told} = ringtail_hop:body_too_large(RD),
