@@ -45,16 +45,14 @@ find_standin() ->
 
 from(Base, Above) -> [filename:join(Base, Dir) || Dir <- Above].
 
-%% Until the node serves, knows every node that is up, and each has published its endpoints.
+%% Until the node serves, knows every node that is up, and each has published its endpoints. In this order: a node without a
+%% snapshot knows no member either that has not published.
 serving(C, Node) ->
-    Up = standin:up_nodes(C),
+    Ask = fun(Function, Args) -> standin:rpc(C, Node, ringtail_ring, Function, Args) end,
+    ok = wait(fun() -> {standin:rpc(C, Node, ringtail_routes, state, []), Ask(is_there, [])} =:= {serving, true} end),
     wait(fun() ->
-                 Ask = fun(Function, Args) -> standin:rpc(C, Node, ringtail_ring, Function, Args) end,
-                 Unpublished = [Other || Other <- Up, Ask(is_member, [Other]), Ask(endpoints, [Other]) =:= []],
-                 case {standin:rpc(C, Node, ringtail_routes, state, []), element(1, Ask(ring, [])), Unpublished} of
-                     {serving, ok, []} -> true;
-                     Missing -> {Node, Missing}
-                 end
+                 Unpublished = [Other || Other <- standin:up_nodes(C), Ask(is_member, [Other]), Ask(endpoints, [Other]) =:= []],
+                 Unpublished =:= [] orelse {Node, Unpublished}
          end).
 
 wait(Condition) -> wait(Condition, 20000).
