@@ -8,7 +8,7 @@
 -export([open/3, event/1, send/2, eof/1, taken/2, close/1]).
 -export_type([stream/0]).
 
--record(stream, {request :: ringtail_port:request(), id :: ringtail_port_calls:id(), until :: integer()}).
+-record(stream, {request :: ringtail_port_caller:request(), id :: ringtail_port_calls:id(), until :: integer()}).
 
 -opaque stream() :: #stream{}.
 
@@ -16,38 +16,38 @@
 -spec open(atom(), tuple(), pos_integer()) -> {ok, stream()} | ringtail_port:failure().
 open(Operation, Arguments, Timeout) ->
     Until = now_ms() + Timeout,
-    case ringtail_port:begin_request(Operation, Arguments, Timeout) of
-        {ok, Request} -> {ok, #stream{request = Request, id = ringtail_port:id(Request), until = Until}};
+    case ringtail_port_caller:begin_request(Operation, Arguments, Timeout) of
+        {ok, Request} -> {ok, #stream{request = Request, id = ringtail_port_caller:id(Request), until = Until}};
         {error, _} = Error -> Error
     end.
 
 %% @doc What the companion says next. After anything but progress the stream is over, and only to be closed.
 -spec event(stream()) -> ringtail_port_calls:answer().
 event(#stream{request = Request} = Stream) ->
-    ringtail_port:await(Request, left(Stream)).
+    ringtail_port_caller:await(Request, left(Stream)).
 
 %% @doc The next piece of the request.
--spec send(iodata(), stream()) -> ok | ringtail_port:failure().
+-spec send(iodata(), stream()) -> ok.
 send(Data, #stream{id = Id} = Stream) ->
     write(ringtail_port_calls:data(Id, iolist_to_binary(Data)), Stream).
 
 %% @doc The request has no more pieces.
--spec eof(stream()) -> ok | ringtail_port:failure().
+-spec eof(stream()) -> ok.
 eof(#stream{id = Id} = Stream) ->
     write(ringtail_port_calls:eof(Id), Stream).
 
 %% @doc So many pieces of the answer were taken, and as many more may come.
--spec taken(pos_integer(), stream()) -> ok | ringtail_port:failure().
+-spec taken(pos_integer(), stream()) -> ok.
 taken(Count, #stream{id = Id} = Stream) ->
     write(ringtail_port_calls:ack(Id, Count), Stream).
 
 %% @doc Ends it, whatever is still to come.
 -spec close(stream()) -> ok.
 close(#stream{request = Request}) ->
-    ringtail_port:finish(Request).
+    ringtail_port_caller:finish(Request).
 
-write(Frame, #stream{request = Request} = Stream) ->
-    ringtail_port:write(Request, Frame, left(Stream)).
+write(Frame, #stream{request = Request}) ->
+    ringtail_port_caller:write(Request, Frame).
 
 left(#stream{until = Until}) ->
     max(0, Until - now_ms()).

@@ -12,7 +12,7 @@
          it_is_gone_when_its_vm_is_killed/1, it_is_gone_at_once_when_stopped_while_busy/1, cycles_leave_nothing/1,
          many_callers_at_once/1, the_current_ring_is_there_after_a_restart/1, more_rings_than_it_holds/1,
          a_supervisor_takes_over/1, the_first_call_starts_it/1, when_it_is_started_again/1, round_trips_are_counted/1,
-         answers_of_all_kinds/1, every_error_code_is_known/1]).
+         answers_of_all_kinds/1, every_error_code_is_known/1, frames_in_any_pieces/1, what_was_not_written_is_not_lost/1]).
 
 suite() ->
     [{timetrap, {minutes, 2}}].
@@ -25,7 +25,7 @@ all() ->
      no_answer_after_the_deadline, it_is_gone_when_its_vm_is_killed, it_is_gone_at_once_when_stopped_while_busy,
      cycles_leave_nothing, many_callers_at_once, the_current_ring_is_there_after_a_restart, more_rings_than_it_holds,
      a_supervisor_takes_over, the_first_call_starts_it, when_it_is_started_again, round_trips_are_counted,
-     answers_of_all_kinds, every_error_code_is_known].
+     answers_of_all_kinds, every_error_code_is_known, frames_in_any_pieces, what_was_not_written_is_not_lost].
 
 init_per_testcase(_, Config) ->
     application:set_env(ringtail, engine, port),
@@ -59,8 +59,7 @@ garbage_ends_it_and_it_is_started_again(_) ->
     [begin
          {ok, _} = hash(),
          Starts = status(starts),
-         [{port, Port, _}] = ets:lookup(ringtail_port, port),
-         true = erlang:port_command(Port, Garbage),
+         whereis(ringtail_port) ! {frame, 1, Garbage},
          wait(fun() -> status(starts) > Starts andalso status(state) =:= up end),
          ?assertEqual(<<"exit status 2">>, status(last_end)),
          ?assertMatch({ok, _}, hash())
@@ -370,6 +369,42 @@ answers_of_all_kinds(_) ->
                  ringtail_port_calls:answer(Kind(<<"error">>, {<<"never heard of that">>, <<"b">>}))),
     Unknown = <<131, 104, 3, 110, 8, 0, 7:64/little, 100, 2:16, "ok", 119, 22, "an atom nobody ever said">>,
     ?assertMatch({error, {bad_answer, _}}, ringtail_port_calls:answer(Unknown)).
+
+frames_in_any_pieces(_) ->
+    _ = rand:seed(exsplus, {5, 8, 2}),
+    [begin
+         Frames = [crypto:strong_rand_bytes(one_of([0, 1, 3, 10, 300, 70000])) || _ <- lists:seq(1, rand:uniform(12))],
+         Stream = iolist_to_binary([ringtail_port_frames:framed(Frame) || Frame <- Frames]),
+         Most = one_of([1, 2, 5, 1000, 65536]),
+         ?assertEqual(Frames, in_pieces(Stream, Most, ringtail_port_frames:new()))
+     end || _ <- lists:seq(1, 60)],
+    ?assertEqual(error, ringtail_port_frames:add(<<65:8, 0:24, "x">>, ringtail_port_frames:new())).
+
+in_pieces(<<>>, _, _) ->
+    [];
+in_pieces(Stream, Most, Frames) ->
+    Size = min(byte_size(Stream), rand:uniform(Most)),
+    <<Piece:Size/binary, Rest/binary>> = Stream,
+    {Whole, Left} = ringtail_port_frames:add(Piece, Frames),
+    Whole ++ in_pieces(Rest, Most, Left).
+
+one_of(List) ->
+    lists:nth(rand:uniform(length(List)), List).
+
+%% The pipe is full of what a stopped companion does not read; then it dies. Who was not heard yet is heard by the next one.
+what_was_not_written_is_not_lost(_) ->
+    {ok, _} = hash(),
+    OsPid = status(os_pid),
+    kill("STOP", OsPid),
+    Large = binary:copy(<<1>>, 1 bsl 20),
+    Ask = fun() -> exit(ringtail_port:call(chash, {<<"t">>, <<"b">>, Large, std}, 20000)) end,
+    First = spawn_monitor(Ask),
+    wait(fun() -> status(requests) =:= 1 end),
+    Others = [spawn_monitor(Ask) || _ <- lists:seq(1, 5)],
+    wait(fun() -> status(requests) =:= 6 end),
+    kill("KILL", OsPid),
+    Answers = [receive {'DOWN', Monitor, process, Pid, Answer} -> element(1, Answer) end || {Pid, Monitor} <- [First | Others]],
+    ?assertEqual([error, ok, ok, ok, ok, ok], Answers).
 
 %% Those that are not are told in words, but a program cannot match on them.
 every_error_code_is_known(_) ->

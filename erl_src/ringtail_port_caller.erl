@@ -1,0 +1,113 @@
+%% @doc What happens of a request through the companion in the process that makes it.
+%%
+%% Its deadline holds whatever the companion and its owner do, and what comes too late for it does not come at all.
+%% Terms are encoded and decoded here, by as many processes as ask, not by the one all requests pass through.
+-module(ringtail_port_caller).
+
+-export([call/2, call/3, begin_request/3, id/1, write/2, await/2, finish/1]).
+-export_type([request/0]).
+
+-define(OWNER, ringtail_port).
+-define(TABLE, ringtail_port).
+-define(DEFAULT_TIMEOUT, 5000).
+
+-record(request, {owner :: pid(), ref :: reference(), id :: ringtail_port_calls:id()}).
+-opaque request() :: #request{}.
+-type failure() :: ringtail_port:failure().
+
+%% @doc Has the companion do something, within `{ringtail, port_timeout}' milliseconds (5000).
+-spec call(atom(), tuple()) -> {ok, term()} | failure().
+call(Operation, Arguments) ->
+    Timeout = case application:get_env(ringtail, port_timeout) of
+                  {ok, Configured} -> Configured;
+                  undefined -> ?DEFAULT_TIMEOUT
+              end,
+    call(Operation, Arguments, Timeout).
+
+-spec call(atom(), tuple(), timeout()) -> {ok, term()} | failure().
+call(Operation, Arguments, Timeout) ->
+    case begin_request(Operation, Arguments, Timeout) of
+        {ok, #request{ref = Ref} = Request} ->
+            case await(Request, Timeout) of
+                {error, {timeout, _}} = Error -> given_up(Request, Error);
+                Answer -> erlang:demonitor(Ref, [flush]), Answer
+            end;
+        {error, _} = Error ->
+            Error
+    end.
+
+%% @doc Makes a request. Whoever does must await/2 its answers, and finish/1 it in the end.
+-spec begin_request(atom(), tuple(), timeout()) -> {ok, request()} | failure().
+begin_request(Operation, Arguments, _Timeout) ->
+    try
+        Owner = owner(),
+        Id = ets:update_counter(?TABLE, id, 1),
+        Frame = ringtail_port_calls:request(Id, Operation, Arguments),
+        Ref = erlang:monitor(process, Owner),
+        Owner ! {request, Id, self(), Ref, Frame},
+        {ok, #request{owner = Owner, ref = Ref, id = Id}}
+    catch
+        %% The table went with its owner.
+        error:badarg -> died(<<"its owner ended">>)
+    end.
+
+%% @doc What the frames of a request name it by.
+-spec id(request()) -> ringtail_port_calls:id().
+id(#request{id = Id}) -> Id.
+
+%% @doc Writes another frame of a request. Where the companion is gone, await/2 tells.
+-spec write(request(), binary()) -> ok.
+write(#request{owner = Owner, id = Id}, Frame) ->
+    Owner ! {frame, Id, Frame},
+    ok.
+
+%% @doc The next frame for a request. After one that is no progress, and after an error but `timeout', no other comes.
+-spec await(request(), timeout()) -> ringtail_port_calls:answer().
+await(#request{ref = Ref}, Timeout) ->
+    receive
+        {Ref, {frame, Frame}} -> ringtail_port_calls:answer(Frame);
+        {Ref, {refused, Code, Why}} -> {error, {Code, Why}};
+        {Ref, {died, Why}} -> died(Why);
+        {'DOWN', Ref, process, _, _} -> died(<<"its owner ended">>)
+    after Timeout ->
+        {error, {timeout, <<"the companion did not answer in time">>}}
+    end.
+
+%% @doc No answer is wanted any more, if there is one to come. After this no message for the request comes.
+-spec finish(request()) -> ok.
+finish(Request) ->
+    _ = forgotten(Request),
+    ok.
+
+given_up(Request, Error) ->
+    case forgotten(Request) of
+        not_written -> {error, {busy, <<"the companion does not read as fast as it is asked: try again later">>}};
+        not_started -> {error, {timeout, <<"the companion did not start in time">>}};
+        _ -> Error
+    end.
+
+%% Once the owner has answered, what it sent before is here to be flushed.
+forgotten(#request{owner = Owner, ref = Ref, id = Id}) ->
+    Outcome = try
+                  gen_server:call(Owner, {forget, Id})
+              catch
+                  exit:_ -> gone
+              end,
+    erlang:demonitor(Ref, [flush]),
+    flush(Ref),
+    Outcome.
+
+flush(Ref) ->
+    receive {Ref, _} -> flush(Ref) after 0 -> ok end.
+
+owner() ->
+    case whereis(?OWNER) of
+        undefined -> started(ringtail_port:start());
+        Owner -> Owner
+    end.
+
+started({ok, Owner}) -> Owner;
+started({error, {already_started, Owner}}) -> Owner.
+
+died(Why) ->
+    {error, {companion_died, iolist_to_binary(["the companion is not there to answer (", Why, "): try again"])}}.
