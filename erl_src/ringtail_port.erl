@@ -19,9 +19,8 @@
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
 -export_type([failure/0]).
 
-%% Rows `{Id, Caller, Ref, Since}' for requests that are not answered, and the last id given, which callers count up.
+%% The last id given, which callers count up.
 -define(TABLE, ?MODULE).
--define(OTHER_ROWS, 1).
 %% How long a start may take, rings included.
 -define(START_TIMEOUT, 10000).
 %% A companion that will be started within so many milliseconds is worth waiting for.
@@ -30,8 +29,9 @@
 -define(DEFAULT_HANG_TIMEOUT, 10000).
 -define(IDLE_END, 60000).
 -define(DEFAULT_MOST_REQUESTS, 1024).
-%% As many messages are taken for one write.
--define(BATCH, 64).
+%% As many messages at least are taken for one write, where so many are there, and one more for every eight that wait. More
+%% would save more writes, but the companion and this VM would work in turns instead of at once.
+-define(BATCH, 3).
 %% How often a full pipe is tried again.
 -define(RETRY_PAUSE, 1).
 %% The current ring and the one before, for those who still hold it.
@@ -46,6 +46,7 @@
          phase = idle :: idle | {starting, reference(), [{atom(), tuple()}]} | up | {down, reference()},
          %% What has not been written, latest first: requests, and what else is said of those that were.
          unwritten = [] :: [{request | frame, ringtail_port_calls:id(), binary()}],
+         waiting = 0 :: non_neg_integer(),              % callers: see enter/4
          retry = none :: none | reference(),
          frames = ringtail_port_frames:new() :: ringtail_port_frames:frames(),
          %% The one request of this process that is not answered.
@@ -165,7 +166,7 @@ handle_cast({remember_ring, Handle, Bytes}, #state{rings = Rings} = State) ->
     {noreply, State#state{rings = Kept}}.
 
 handle_info({request, Id, Pid, Ref, Frame}, State) ->
-    {noreply, written(more_requests(?BATCH, requested(Id, Pid, Ref, Frame, State)))};
+    {noreply, written(more_requests(?BATCH - 1 + State#state.waiting div 8, requested(Id, Pid, Ref, Frame, State)))};
 handle_info({frame, Id, Frame}, State) ->
     {noreply, written(unwritten(frame, Id, Frame, State))};
 handle_info({Port, {data, Bytes}}, #state{port = Port, frames = Frames} = State) ->
@@ -187,8 +188,8 @@ handle_info(ping, State) ->
     _ = erlang:send_after(?PING_EVERY, self(), ping),
     {noreply, ping(without_the_dead(State))};
 handle_info({idle, Seen}, #state{seen = Seen} = State) ->
-    case requests() of
-        [] -> {stop, normal, State};
+    case State#state.waiting of
+        0 -> {stop, normal, State};
         _ -> {noreply, idle_again(State)}
     end;
 handle_info({idle, _}, State) ->
@@ -217,14 +218,13 @@ more_requests(Count, State) ->
     end.
 
 requested(Id, Pid, Ref, Frame, State) ->
-    case ets:info(?TABLE, size) - ?OTHER_ROWS >= env(port_max_requests, ?DEFAULT_MOST_REQUESTS) of
+    case State#state.waiting >= env(port_max_requests, ?DEFAULT_MOST_REQUESTS) of
         true ->
             Pid ! {Ref, {refused, busy, <<"too many requests wait for the companion: try again later, or raise "
                                           "{ringtail, port_max_requests}">>}},
             State;
         false ->
-            true = ets:insert(?TABLE, {Id, Pid, Ref, ringtail_clock:micros()}),
-            unwritten(request, Id, Frame, State)
+            unwritten(request, Id, Frame, enter(Id, Pid, Ref, State))
     end.
 
 unwritten(Kind, Id, Frame, #state{unwritten = Unwritten} = State) ->
@@ -253,13 +253,12 @@ port_write(Bytes, #state{port = Port}) ->
 
 %% The caller waits no longer.
 forgotten(Id, State) ->
-    case ets:member(?TABLE, Id) of
-        true -> forgotten_before_its_end(Id, State);
-        false -> {answered, State}
+    case waits(Id) of
+        {_, _, _} -> forgotten_before_its_end(Id, leave(Id, State));
+        undefined -> {answered, State}
     end.
 
 forgotten_before_its_end(Id, #state{unwritten = Unwritten, phase = Phase} = State) ->
-    true = ets:delete(?TABLE, Id),
     case lists:keymember(request, 1, [Entry || {_, Of, _} = Entry <- Unwritten, Of =:= Id]) of
         true ->
             Outcome = case Phase of
@@ -275,15 +274,28 @@ forgotten_before_its_end(Id, #state{unwritten = Unwritten, phase = Phase} = Stat
 
 %% Callers are not monitored here, for most are gone in a moment: those that died waiting are found now and then.
 without_the_dead(State) ->
-    lists:foldl(fun({Id, Pid, _}, Left) ->
+    lists:foldl(fun({Id, {Pid, _, _}}, Left) ->
                         case is_process_alive(Pid) of
                             true -> Left;
                             false -> element(2, forgotten(Id, Left))
                         end
-                end, State, requests()).
+                end, State, all_waiting()).
 
-requests() ->
-    ets:select(?TABLE, [{{'$1', '$2', '$3', '_'}, [{is_integer, '$1'}], [{{'$1', '$2', '$3'}}]}]).
+%% Who waits for which answer is in the process dictionary: it is read and written for each request, by this process alone,
+%% and a table costs several times as much as all the rest that is done here.
+enter(Id, Pid, Ref, #state{waiting = Waiting} = State) ->
+    undefined = put(Id, {Pid, Ref, ringtail_clock:micros()}),
+    State#state{waiting = Waiting + 1}.
+
+waits(Id) ->
+    get(Id).
+
+leave(Id, #state{waiting = Waiting} = State) ->
+    {_, _, _} = erase(Id),
+    State#state{waiting = Waiting - 1}.
+
+all_waiting() ->
+    [Entry || {Id, {_, _, _}} = Entry <- get(), is_integer(Id)].
 
 %% ---- Answers ----
 
@@ -300,12 +312,15 @@ pass_on(Id, _, _, #state{own = Id, phase = {starting, _, _}} = State) ->
 pass_on(Id, _, _, #state{own = Id} = State) ->
     State#state{own = none};
 pass_on(Id, Kind, Frame, #state{stats = Stats, seen = Seen} = State) ->
-    case ets:lookup(?TABLE, Id) of
-        [{Id, Pid, Ref, Since}] ->
+    case waits(Id) of
+        {Pid, Ref, Since} ->
             Pid ! {Ref, {frame, Frame}},
-            _ = [true = ets:delete(?TABLE, Id) || Kind =:= last],
-            State#state{stats = ringtail_port_stats:add(ringtail_clock:micros() - Since, Stats), seen = Seen + 1};
-        [] ->
+            Seen1 = State#state{stats = ringtail_port_stats:add(ringtail_clock:micros() - Since, Stats), seen = Seen + 1},
+            case Kind of
+                last -> leave(Id, Seen1);
+                progress -> Seen1
+            end;
+        undefined ->
             State
     end.
 
@@ -389,22 +404,22 @@ again(Code, Why, #state{life = Life} = State) ->
 closed(Why, #state{port = Port, unwritten = Unwritten} = State) ->
     _ = [try port_close(Port) catch error:badarg -> true end || is_port(Port)],
     Kept = [Entry || {request, _, _} = Entry <- Unwritten],
-    lists:foreach(fun({Id, Pid, Ref}) ->
-                          case lists:keymember(Id, 2, Kept) of
-                              true -> ok;
-                              false -> true = ets:delete(?TABLE, Id), Pid ! {Ref, {died, Why}}
-                          end
-                  end, requests()),
-    State#state{port = none, os_pid = undefined, own = none, phase = idle, unwritten = Kept, retry = none}.
+    Heard = lists:foldl(fun({Id, {Pid, Ref, _}}, Left) ->
+                                case lists:keymember(Id, 2, Kept) of
+                                    true -> Left;
+                                    false -> Pid ! {Ref, {died, Why}}, leave(Id, Left)
+                                end
+                        end, State, all_waiting()),
+    Heard#state{port = none, os_pid = undefined, own = none, phase = idle, unwritten = Kept, retry = none}.
 
 %% Nobody is kept waiting for a start that is far off.
 refused(Code, Why, #state{unwritten = Unwritten} = State) ->
-    lists:foreach(fun({_, Id, _}) ->
-                          [{Id, Pid, Ref, _}] = ets:lookup(?TABLE, Id),
-                          true = ets:delete(?TABLE, Id),
-                          Pid ! {Ref, {refused, Code, Why}}
-                  end, [Entry || {request, _, _} = Entry <- Unwritten]),
-    State#state{unwritten = []}.
+    Told = lists:foldl(fun(Id, Left) ->
+                               {Pid, Ref, _} = waits(Id),
+                               Pid ! {Ref, {refused, Code, Why}},
+                               leave(Id, Left)
+                       end, State, [Id || {request, Id, _} <- Unwritten]),
+    Told#state{unwritten = []}.
 
 %% It does not react to the end of its input either, so it is not asked.
 killed(Why, #state{os_pid = OsPid} = State) ->
@@ -431,14 +446,14 @@ idle_again(#state{seen = Seen} = State) ->
     _ = erlang:send_after(?IDLE_END, self(), {idle, Seen}),
     State.
 
-report(#state{phase = Phase, os_pid = OsPid, starts = Starts, last_end = {_, LastEnd}, rings = Rings, stats = Stats}) ->
+report(#state{phase = Phase, waiting = Waiting, os_pid = OsPid, starts = Starts, last_end = {_, LastEnd}, rings = Rings, stats = Stats}) ->
     Name = case Phase of
                {Tag, _} -> Tag;
                {Tag, _, _} -> Tag;
                Tag -> Tag
            end,
     [{state, Name}, {os_pid, OsPid}, {starts, Starts}, {last_end, LastEnd}, {rings, length(Rings)},
-     {requests, max(0, ets:info(?TABLE, size) - ?OTHER_ROWS)} | ringtail_port_stats:report(Stats)].
+     {requests, Waiting} | ringtail_port_stats:report(Stats)].
 
 now_ms() ->
     ringtail_clock:micros() div 1000.

@@ -10,6 +10,9 @@
 -define(OWNER, ringtail_port).
 -define(TABLE, ringtail_port).
 -define(DEFAULT_TIMEOUT, 5000).
+%% How often one who waits sees whether the owner, which tells all who wait when it ends in good order, is there at all. To
+%% monitor it would cost more than the rest of a request. In ms.
+-define(LOOK_EVERY, 200).
 
 -record(request, {owner :: pid(), ref :: reference(), id :: ringtail_port_calls:id()}).
 -opaque request() :: #request{}.
@@ -27,10 +30,10 @@ call(Operation, Arguments) ->
 -spec call(atom(), tuple(), timeout()) -> {ok, term()} | failure().
 call(Operation, Arguments, Timeout) ->
     case begin_request(Operation, Arguments, Timeout) of
-        {ok, #request{ref = Ref} = Request} ->
+        {ok, Request} ->
             case await(Request, Timeout) of
                 {error, {timeout, _}} = Error -> given_up(Request, Error);
-                Answer -> erlang:demonitor(Ref, [flush]), Answer
+                Answer -> Answer
             end;
         {error, _} = Error ->
             Error
@@ -43,7 +46,7 @@ begin_request(Operation, Arguments, _Timeout) ->
         Owner = owner(),
         Id = ets:update_counter(?TABLE, id, 1),
         Frame = ringtail_port_calls:request(Id, Operation, Arguments),
-        Ref = erlang:monitor(process, Owner),
+        Ref = make_ref(),
         Owner ! {request, Id, self(), Ref, Frame},
         {ok, #request{owner = Owner, ref = Ref, id = Id}}
     catch
@@ -63,15 +66,34 @@ write(#request{owner = Owner, id = Id}, Frame) ->
 
 %% @doc The next frame for a request. After one that is no progress, and after an error but `timeout', no other comes.
 -spec await(request(), timeout()) -> ringtail_port_calls:answer().
-await(#request{ref = Ref}, Timeout) ->
+await(#request{ref = Ref, owner = Owner} = Request, Timeout) ->
+    Look = min(Timeout, ?LOOK_EVERY),
+    case heard(Ref, Look) of
+        nothing ->
+            case is_process_alive(Owner) of
+                true when Look =:= Timeout -> {error, {timeout, <<"the companion did not answer in time">>}};
+                true -> await(Request, later(Timeout, Look));
+                false -> last_words(heard(Ref, 0))
+            end;
+        Answer ->
+            Answer
+    end.
+
+heard(Ref, Timeout) ->
     receive
         {Ref, {frame, Frame}} -> ringtail_port_calls:answer(Frame);
         {Ref, {refused, Code, Why}} -> {error, {Code, Why}};
-        {Ref, {died, Why}} -> died(Why);
-        {'DOWN', Ref, process, _, _} -> died(<<"its owner ended">>)
+        {Ref, {died, Why}} -> died(Why)
     after Timeout ->
-        {error, {timeout, <<"the companion did not answer in time">>}}
+        nothing
     end.
+
+later(infinity, _) -> infinity;
+later(Timeout, Passed) -> Timeout - Passed.
+
+%% Of an owner that has ended: what it said before has come by now.
+last_words(nothing) -> died(<<"its owner ended">>);
+last_words(Answer) -> Answer.
 
 %% @doc No answer is wanted any more, if there is one to come. After this no message for the request comes.
 -spec finish(request()) -> ok.
@@ -93,7 +115,6 @@ forgotten(#request{owner = Owner, ref = Ref, id = Id}) ->
               catch
                   exit:_ -> gone
               end,
-    erlang:demonitor(Ref, [flush]),
     flush(Ref),
     Outcome.
 
