@@ -84,7 +84,7 @@ killed_again_and_again_under_load(_) ->
           end,
     _ = Run(1000),
     Before = memory(),
-    {Goods, Bads, Times} = lists:unzip3(Run(5000)),
+    {Goods, Bads, Times} = lists:unzip3(Run(20000)),
     After = memory(),
     {Good, Bad} = {lists:sum(Goods), lists:append(Bads)},
     ct:log("~w answers, ~w failures ~p, longest ~w ms, memory ~w before, ~w after, ~w starts",
