@@ -1,9 +1,9 @@
 %% @doc Passing an answer of {@link ringtail_forward} on through webmachine, the
 %% old and the new: a halt with the answer's status and the request data that
-%% {@link response/3} returns.
+%% {@link response/4} returns.
 -module(ringtail_forward_wm).
 
--export([body/1, response/3]).
+-export([body/1, response/4]).
 
 %% Webmachine is there on a node, and not where this is built.
 -ignore_xref([{wrq, create, 4}, {wrq, resp_body, 1}, {wrq, set_resp_body, 2},
@@ -43,28 +43,30 @@ known_length_streams(Body) ->
 
 %% @doc Puts the answer's headers and body into webmachine's request data.
 %% Headers replace those already there, in their own number; of `X-Ringtail-*'
-%% the ones already there stay, which speak of this node. A Range of the
-%% client's has been applied by the target and is not applied again.
--spec response(term(), [{string(), string()}],
-               ringtail_forward:body()) -> term().
-response(RD0, Headers, Body) ->
-    Ours = [N || {N, _} <- Headers, own(N), has_header(N, RD0)],
-    {RD1, _} = lists:foldl(fun(Header, Acc) -> set_header(Header, Ours, Acc) end,
-                           {RD0, []}, Headers),
+%% with `ours' the ones already there stay, which speak of this node. A Range of
+%% the client's has been applied by the target and is not applied again.
+-spec response(term(), [{string(), string()}], ringtail_forward:body(), ours | theirs) -> term().
+response(RD0, Headers, Body, Whose) ->
+    {RD1, _} = lists:foldl(fun({Name, Value}, {RD, Seen}) ->
+                                   Lower = string:to_lower(Name),
+                                   {set_header(Lower, Name, Value, RD0, RD, Seen, Whose), [Lower | Seen]}
+                           end, {RD0, []}, Headers),
     RD2 = wrq:set_resp_body(body(Body), RD1),
     case erlang:function_exported(wrq, set_resp_range, 2) of
         true -> wrq:set_resp_range(ignore_request, RD2);
         false -> RD2
     end.
 
-set_header({Name, Value} = Header, Ours, {RD, Seen}) ->
-    Lower = string:to_lower(Name),
-    case {lists:member(Name, Ours), lists:member(Lower, Seen)} of
-        {true, _} -> {RD, Seen};
-        {_, true} -> {wrq:merge_resp_headers([Header], RD), Seen};
-        {_, false} -> {wrq:set_resp_header(Name, Value, RD), [Lower | Seen]}
+set_header("x-ringtail-" ++ _ = Lower, Name, Value, RD0, RD, Seen, ours) ->
+    case wrq:get_resp_header(Name, RD0) of
+        undefined -> set_header(Lower, Name, Value, RD, Seen);
+        _ -> RD
+    end;
+set_header(Lower, Name, Value, _, RD, Seen, _) ->
+    set_header(Lower, Name, Value, RD, Seen).
+
+set_header(Lower, Name, Value, RD, Seen) ->
+    case lists:member(Lower, Seen) of
+        true -> wrq:merge_resp_headers([{Name, Value}], RD);
+        false -> wrq:set_resp_header(Name, Value, RD)
     end.
-
-own(Name) -> lists:prefix("x-ringtail-", string:to_lower(Name)).
-
-has_header(Name, RD) -> wrq:get_resp_header(Name, RD) =/= undefined.

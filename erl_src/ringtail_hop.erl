@@ -230,7 +230,7 @@ sent(body_too_large, _, _, #job{rd = RD}) ->
 sent({ok, Status, Headers, Body}, Node, Nodes, #job{cluster = Cluster} = Job) ->
     case {header("x-ringtail-cluster", Headers), Status} of
         {Cluster, 421} -> misdirected(Node, Job);
-        {Cluster, _} -> {halt, Status, ringtail_forward_wm:response(Job#job.rd, Headers, Body)};
+        {Cluster, _} -> {halt, Status, ringtail_forward_wm:response(Job#job.rd, Headers, Body, ours)};
         %% What Riak itself says to this path, or webmachine where there is no route.
         {undefined, Refused} when Refused =:= 400; Refused =:= 404; Refused =:= 405 ->
             no_answer(no_ringtail, Node, Nodes, Job);

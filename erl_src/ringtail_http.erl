@@ -234,12 +234,18 @@ reusable(Version, Headers) ->
 %% beside it, since whoever sends the body frames it.
 -spec end_to_end(headers()) -> headers().
 end_to_end(Headers) ->
-    [H || {Name, _} = H <- drop_hop_by_hop(Headers),
-          lower(Name) =/= <<"content-length">>].
+    Named = named_by_connection(Headers),
+    [H || {Name, _} = H <- Headers, is_end_to_end(lower(Name), Named)].
+
+is_end_to_end(<<"content-length">>, _) -> false;
+is_end_to_end(Name, Named) -> not hop_by_hop(Name, Named).
 
 drop_hop_by_hop(Headers) ->
-    Named = [lower(V) || V <- values(<<"connection">>, Headers)],
+    Named = named_by_connection(Headers),
     [H || {Name, _} = H <- Headers, not hop_by_hop(lower(Name), Named)].
+
+named_by_connection(Headers) ->
+    [lower(V) || V <- values(<<"connection">>, Headers)].
 
 hop_by_hop(<<"connection">>, _) -> true;
 hop_by_hop(<<"keep-alive">>, _) -> true;
@@ -260,7 +266,7 @@ hop_by_hop(Name, Named) -> lists:member(Name, Named).
 %% `Name' in lower case.
 -spec values(binary(), headers()) -> [binary()].
 values(Name, Headers) ->
-    [E || {N, Value} <- Headers, lower(N) =:= Name, E <- elements(Value)].
+    [E || {N, Value} <- Headers, byte_size(N) =:= byte_size(Name), lower(N) =:= Name, E <- elements(Value)].
 
 elements(Value) ->
     [E || E <- [trim(P) || P <- binary:split(Value, <<",">>, [global])],

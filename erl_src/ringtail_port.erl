@@ -45,7 +45,7 @@
          %% starting: its own requests are answered, in order; down: the timer for the next start runs
          phase = idle :: idle | {starting, reference(), [{atom(), tuple()}]} | up | {down, reference()},
          %% What has not been written, latest first: requests, and what else is said of those that were.
-         unwritten = [] :: [{request | frame, ringtail_port_calls:id(), binary()}],
+         unwritten = [] :: [{request | frame, ringtail_port_calls:id(), iodata()}],
          waiting = 0 :: non_neg_integer(),              % callers: see enter/4
          retry = none :: none | reference(),
          frames = ringtail_port_frames:new() :: ringtail_port_frames:frames(),

@@ -59,7 +59,7 @@ begin_request(Operation, Arguments, _Timeout) ->
 id(#request{id = Id}) -> Id.
 
 %% @doc Writes another frame of a request. Where the companion is gone, await/2 tells.
--spec write(request(), binary()) -> ok.
+-spec write(request(), iodata()) -> ok.
 write(#request{owner = Owner, id = Id}, Frame) ->
     Owner ! {frame, Id, Frame},
     ok.

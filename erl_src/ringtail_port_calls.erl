@@ -8,6 +8,9 @@
 -export([request/3, cancel/1, ack/2, data/2, eof/1, addressee/1, answer/1, value/2, vocabulary/0]).
 -export_type([id/0, answer/0]).
 
+%% `{Id, progress, {data, Binary}}' up to the length of the binary.
+-define(PIECE_OF_DATA, 131, 104, 3, 110, 8, 0, _:64, 100, 8:16, "progress", 104, 2, 100, 4:16, "data", 109).
+
 -type id() :: pos_integer().
 -type answer() :: {ok, term()} | {error, {atom(), binary()}} | {progress, term()}.
 
@@ -26,10 +29,10 @@ cancel(Id) ->
 ack(Id, Count) ->
     term_to_binary({ack, Id, Count}).
 
-%% @doc The next piece of a streamed request.
--spec data(id(), binary()) -> binary().
+%% @doc The next piece of a streamed request: `{data, Id, Bytes}', written out so that the bytes are not copied.
+-spec data(id(), iodata()) -> iodata().
 data(Id, Bytes) ->
-    term_to_binary({data, Id, Bytes}).
+    [<<131, 104, 3, 100, 4:16, "data", 110, 8, 0, Id:64/little, 109, (iolist_size(Bytes)):32>>, Bytes].
 
 %% @doc The end of a streamed request.
 -spec eof(id()) -> binary().
@@ -38,15 +41,26 @@ eof(Id) ->
 
 %% @doc Who a frame is for, and whether it is the last one for it. The id's place and form in a frame are fixed, so
 %% that the process through which all answers pass decodes none of them.
--spec addressee(binary()) -> {id(), last | progress} | error.
+-spec addressee(ringtail_port_frames:frame()) -> {id(), last | progress} | error.
+addressee([First | _]) -> addressee(First);
 addressee(<<131, 104, 3, 110, 8, 0, Id:64/little, 100, 2:16, "ok", _/binary>>) -> {Id, last};
 addressee(<<131, 104, 3, 110, 8, 0, Id:64/little, 100, 5:16, "error", _/binary>>) -> {Id, last};
 addressee(<<131, 104, 3, 110, 8, 0, Id:64/little, 100, 8:16, "progress", _/binary>>) -> {Id, progress};
 addressee(_) -> error.
 
-%% @doc What a frame says.
--spec answer(binary()) -> answer().
+%% @doc What a frame says. A piece of an object, known by its form, stays where it lies: decoding would copy it.
+-spec answer(ringtail_port_frames:frame()) -> answer().
+answer([First | Others] = Frame) ->
+    case First of
+        <<?PIECE_OF_DATA, _:32, Part/binary>> -> {progress, {data, [Part | Others]}};
+        _ -> decoded(ringtail_port_frames:whole(Frame))
+    end;
+answer(<<?PIECE_OF_DATA, Size:32, Piece:Size/binary>>) ->
+    {progress, {data, Piece}};
 answer(Frame) ->
+    decoded(Frame).
+
+decoded(Frame) ->
     try binary_to_term(Frame, [safe]) of
         {_, ok, Value} ->
             {ok, Value};

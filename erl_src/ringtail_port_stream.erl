@@ -29,7 +29,7 @@ event(#stream{request = Request} = Stream) ->
 %% @doc The next piece of the request.
 -spec send(iodata(), stream()) -> ok.
 send(Data, #stream{id = Id} = Stream) ->
-    write(ringtail_port_calls:data(Id, iolist_to_binary(Data)), Stream).
+    write(ringtail_port_calls:data(Id, Data), Stream).
 
 %% @doc The request has no more pieces.
 -spec eof(stream()) -> ok.

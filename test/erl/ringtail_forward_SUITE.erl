@@ -363,7 +363,7 @@ answers_through_webmachine(_) ->
     Expected = [{"X-Ringtail-Node", "me"}, {"Content-Type", "text/plain"}, {"Link", "a, b"}, {"X-Ringtail-New", "n"}],
     with_wrq(new, fun() ->
         ?assertEqual({lists:sort(Expected), {known_length_stream, 3, {<<>>, Next}}, ignore_request},
-                     ringtail_forward_wm:response({Present, <<>>, follow_request}, Answer, {stream, 3, Next})),
+                     ringtail_forward_wm:response({Present, <<>>, follow_request}, Answer, {stream, 3, Next}, ours)),
         ?assertEqual({stream, {<<>>, Next}}, ringtail_forward_wm:body({stream, chunked, Next})),
         ?assertEqual(<<"abc">>, ringtail_forward_wm:body(<<"abc">>)),
         %% An empty body must count as one, or webmachine writes its own page.
@@ -371,7 +371,7 @@ answers_through_webmachine(_) ->
     end),
     with_wrq(old, fun() ->
         ?assertEqual({lists:sort(Expected), {stream, {<<>>, Next}}, follow_request},
-                     ringtail_forward_wm:response({Present, <<>>, follow_request}, Answer, {stream, 3, Next})),
+                     ringtail_forward_wm:response({Present, <<>>, follow_request}, Answer, {stream, 3, Next}, ours)),
         ?assertEqual(<<>>, ringtail_forward_wm:body(<<>>))
     end).
 

@@ -55,6 +55,23 @@ pub fn progress(out: &mut Vec<u8>, id: u64, write: impl FnOnce(&mut Writer)) {
     finish(out, start).expect("a piece is smaller than a frame");
 }
 
+/// Appends what comes before the bytes of `{Id, progress, {Kind, Binary}}`: `length` of them must follow to make a frame. For
+/// large pieces, which need not be copied then. It is as long for any length.
+///
+/// # Panics
+/// The binary is larger than a frame.
+pub fn binary_progress(out: &mut Vec<u8>, id: u64, kind: &str, length: usize) {
+    let start = out.len();
+    begin(out, id, "progress");
+    let mut writer = Writer(out);
+    writer.tuple(2);
+    writer.atom(kind);
+    writer.binary_head(length);
+    let whole = out.len() - start - 4 + length;
+    assert!(whole <= FRAME_LIMIT, "a piece is smaller than a frame");
+    out[start..start + 4].copy_from_slice(&(whole as u32).to_be_bytes());
+}
+
 fn begin(out: &mut Vec<u8>, id: u64, kind: &str) {
     out.extend([0; 4]);
     out.extend([VERSION, SMALL_TUPLE, 3, SMALL_BIG, 8, 0]);
@@ -110,9 +127,13 @@ impl Writer<'_> {
 
     /// A binary.
     pub fn binary(&mut self, bytes: &[u8]) {
-        self.0.push(BINARY);
-        self.0.extend(u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes());
+        self.binary_head(bytes.len());
         self.0.extend(bytes);
+    }
+
+    fn binary_head(&mut self, length: usize) {
+        self.0.push(BINARY);
+        self.0.extend(u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
     }
 
     /// A number.

@@ -182,3 +182,20 @@ fn what_is_no_request_is_refused() {
         assert!(Request::parse(&encoded(term.clone())).is_err(), "{term}");
     }
 }
+
+#[test]
+fn a_piece_that_is_not_copied_makes_the_same_frame_as_one_that_is() {
+    for length in [0, 1, 255, 65_536] {
+        let piece = vec![7; length];
+        let mut copied = b"before".to_vec();
+        answer::progress(&mut copied, 9, |out| {
+            out.tuple(2);
+            out.atom("data");
+            out.binary(&piece);
+        });
+        let mut around = b"before".to_vec();
+        answer::binary_progress(&mut around, 9, "data", length);
+        around.extend(&piece);
+        assert_eq!(around, copied);
+    }
+}

@@ -61,18 +61,15 @@ class Keys(Case):
         bucket = (TYPE, b"b")
         for length in (4000, 20000, 200000):
             key = quote(b"\xff" * length)
-            try:
-                status = self.ask(self.nodes[0], "GET", primary(bucket, b"") + key).status
-            except (ConnectionError, http.http.client.HTTPException) as error:
-                status = repr(error)
-            own = self.own_status(bucket, key)
-            self.assertEqual(own, status, "%d bytes" % length)
+            own, ours = (self.status(path(bucket, b"") + key) for path in (native, primary))
+            self.assertEqual(own, ours, "%d bytes" % length)
 
-    def own_status(self, bucket, key):
+    def status(self, path):
+        """A server that refuses a request line closes the connection: the answer may be lost while the line is being sent."""
         try:
-            return self.ask(self.nodes[0], "GET", native(bucket, b"") + key).status
-        except (ConnectionError, http.http.client.HTTPException) as error:
-            return repr(error)
+            return self.ask(self.nodes[0], "GET", path).status
+        except (ConnectionError, http.http.client.HTTPException):
+            return 400
 
 
 class Sizes(Case):

@@ -54,6 +54,7 @@ pub fn exit(ending: Ending) -> ! {
 pub fn run() -> Result<(), Failure> {
     let serve = || -> io::Result<()> {
         let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+        widen(&stdin);
         watch(stdin.try_clone()?)?;
         let server = Server::start(Output::start()?)?;
         read(stdin, server)
@@ -62,6 +63,15 @@ pub fn run() -> Result<(), Failure> {
         Ok(()) => exit(Ending::VmGone),
         Err(error) => exit(Ending::Failed(error.to_string())),
     }
+}
+
+/// Lets a pipe hold as much as the system allows anybody, so that a piece of an object crosses it at one go and not by turns
+/// of two programs. What cannot be widened works as well, more slowly.
+fn widen(pipe: &File) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, 1024 * 1024);
+    #[cfg(not(target_os = "linux"))]
+    let _ = pipe;
 }
 
 /// Ends the process when the other end of stdin is closed, even while much of what it sent is unread.

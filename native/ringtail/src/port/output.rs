@@ -1,8 +1,9 @@
 //! Stdout: whole frames from many threads.
 //!
-//! Workers hand their answers to one thread through a bounded queue; it writes as many at once as are there. The reader writes
-//! its own answers itself, many at once where many requests came at once, which saves two changes of threads on the way of the
-//! shortest requests. A VM that does not read makes all of them wait; a VM that is gone ends the process.
+//! Workers of the slow lane hand their answers to one thread through a bounded queue; it writes as many at once as are there.
+//! The reader writes its own answers itself, many at once where many requests came at once, which saves two changes of threads
+//! on the way of the shortest requests; so do those who carry out the requests of a cluster. A VM that does not read makes all
+//! of them wait; a VM that is gone ends the process.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -28,7 +29,9 @@ pub struct Output {
 impl Output {
     /// Takes stdout, and starts the thread that writes to it.
     pub fn start() -> io::Result<Self> {
-        let sink = Arc::new(Mutex::new(File::from(io::stdout().as_fd().try_clone_to_owned()?)));
+        let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+        super::widen(&stdout);
+        let sink = Arc::new(Mutex::new(stdout));
         let (queue, waiting) = bounded(QUEUE);
         let output = Self { sink, queue };
         let sink = output.sink.clone();

@@ -198,7 +198,7 @@ impl Clusters {
                 answer::error(&mut frame, id, fault.code(), &fault.detail());
             }
             running.end(id);
-            output.send(frame);
+            output.write(&frame);
         });
         if offered {
             return Ok(());

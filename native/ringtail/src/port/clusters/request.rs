@@ -103,7 +103,7 @@ impl Job {
             Body::Whole(bytes) => client.pass(request, Some(Content::Bytes(bytes))),
             Body::Stream(length) => {
                 let mut body =
-                    pipe.body(|count| output.send(progress(id, |out| word(out, "more", count as u64))));
+                    pipe.body(|count| output.write(&progress(id, |out| word(out, "more", count as u64))));
                 client.pass(request, Some(Content::Reader(&mut body, *length)))
             }
         };
@@ -128,27 +128,32 @@ fn answer(
         out.binary(&body);
         return Ok(());
     }
-    output.send(progress(id, |out| {
+    output.write(&progress(id, |out| {
         out.tuple(4);
         out.atom("head");
         head(out, &passed);
     }));
-    let mut piece = vec![0; PIECE];
+    // Each piece is read to where it is written from.
+    let mut frame = Vec::new();
+    answer::binary_progress(&mut frame, id, "data", PIECE);
+    let start = frame.len();
+    frame.resize(start + PIECE, 0);
     loop {
-        let length = fill(&mut passed.content, &mut piece).map_err(Fault::BrokenOff)?;
+        let length = fill(&mut passed.content, &mut frame[start..]).map_err(Fault::BrokenOff)?;
         if length == 0 {
             out.atom("done");
             return Ok(());
+        }
+        if length < PIECE {
+            let mut head = Vec::with_capacity(start);
+            answer::binary_progress(&mut head, id, "data", length);
+            frame[..start].copy_from_slice(&head);
         }
         pipe.await_leave().map_err(|broken| match broken {
             Broken::TimedOut => Fault::BrokenOff(io::ErrorKind::TimedOut.into()),
             Broken::Cancelled | Broken::Overrun => Fault::Cancelled,
         })?;
-        output.send(progress(id, |out| {
-            out.tuple(2);
-            out.atom("data");
-            out.binary(&piece[..length]);
-        }));
+        output.write(&frame[..start + length]);
     }
 }
 
