@@ -183,8 +183,8 @@ topology_difference(FromToken, FromCanonical, ToToken, ToCanonical, Up) ->
 node_uuid(ClusterUuid, Node) ->
     ask(name(), node_uuid, [ClusterUuid, Node]).
 
-%% @doc The engine that answers from now on.
--spec name() -> nif | port.
+%% @doc The engine that answers from now on, or what was configured in place of one.
+-spec name() -> nif | port | term().
 name() ->
     case application:get_env(ringtail, engine) of
         undefined -> automatic();

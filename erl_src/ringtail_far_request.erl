@@ -69,10 +69,7 @@ attempt(Far, #request{method = Method, goal = Goal, query = Query, headers = Hea
 exchange(Stream, Method, {_, Drop} = Source) ->
     case ringtail_port_stream:event(Stream) of
         {progress, {more, Count}} ->
-            case pieces(Stream, Source, Count) of
-                {ok, Rest} -> exchange(Stream, Method, Rest);
-                {error, Error, Rest} -> failed(Error, Stream, Rest)
-            end;
+            exchange(Stream, Method, pieces(Stream, Source, Count));
         {ok, {whole, Status, Headers, Length, Body}} ->
             ringtail_port_stream:close(Stream),
             Drop(),
@@ -94,22 +91,16 @@ failed(Error, Stream, {_, Drop}) ->
     Drop(),
     Error.
 
+%% What goes wrong with them the next event tells.
 pieces(_, {done, _} = Source, _) ->
-    {ok, Source};
+    Source;
 pieces(_, Source, 0) ->
-    {ok, Source};
+    Source;
 pieces(Stream, {Read, _}, Count) ->
     {Data, Next} = Read(),
-    case sent(Data, Next, Stream) of
-        ok -> pieces(Stream, rest(Next), Count - 1);
-        {error, _} = Error -> {error, Error, rest(Next)}
-    end.
-
-sent(Data, Next, Stream) ->
-    case ringtail_port_stream:send(Data, Stream) of
-        ok when Next =:= done -> ringtail_port_stream:eof(Stream);
-        Other -> Other
-    end.
+    ok = ringtail_port_stream:send(Data, Stream),
+    _ = [ok = ringtail_port_stream:eof(Stream) || Next =:= done],
+    pieces(Stream, rest(Next), Count - 1).
 
 passed(Headers) ->
     [{binary_to_list(Name), binary_to_list(Value)} || {Name, Value} <- ringtail_http:end_to_end(Headers)].
@@ -122,7 +113,7 @@ whole(_, _, Body) -> Body.
 next(Stream) ->
     case ringtail_port_stream:event(Stream) of
         {progress, {data, Piece}} ->
-            taken(Stream),
+            ok = ringtail_port_stream:taken(1, Stream),
             {Piece, fun() -> next(Stream) end};
         {ok, _} ->
             ringtail_port_stream:close(Stream),
@@ -131,8 +122,3 @@ next(Stream) ->
             ringtail_port_stream:close(Stream),
             exit({shutdown, {truncated, Reason}})
     end.
-
-%% What goes wrong with this the next event tells.
-taken(Stream) ->
-    _ = ringtail_port_stream:taken(1, Stream),
-    ok.

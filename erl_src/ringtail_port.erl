@@ -199,7 +199,7 @@ handle_info(_, State) ->
     {noreply, State}.
 
 terminate(_, State) ->
-    refused(companion_died, <<"it was stopped">>, closed(<<"it was stopped">>, State)),
+    _ = refused(companion_died, <<"it was stopped">>, closed(<<"it was stopped">>, State)),
     ok.
 
 code_change(_, State, _) ->

@@ -4,7 +4,7 @@
 %% Terms are encoded and decoded here, by as many processes as ask, not by the one all requests pass through.
 -module(ringtail_port_caller).
 
--export([call/2, call/3, begin_request/3, id/1, write/2, await/2, finish/1]).
+-export([call/2, call/3, begin_request/2, id/1, write/2, await/2, finish/1]).
 -export_type([request/0]).
 
 -define(OWNER, ringtail_port).
@@ -29,7 +29,7 @@ call(Operation, Arguments) ->
 
 -spec call(atom(), tuple(), timeout()) -> {ok, term()} | failure().
 call(Operation, Arguments, Timeout) ->
-    case begin_request(Operation, Arguments, Timeout) of
+    case begin_request(Operation, Arguments) of
         {ok, Request} ->
             case await(Request, Timeout) of
                 {error, {timeout, _}} = Error -> given_up(Request, Error);
@@ -40,8 +40,8 @@ call(Operation, Arguments, Timeout) ->
     end.
 
 %% @doc Makes a request. Whoever does must await/2 its answers, and finish/1 it in the end.
--spec begin_request(atom(), tuple(), timeout()) -> {ok, request()} | failure().
-begin_request(Operation, Arguments, _Timeout) ->
+-spec begin_request(atom(), tuple()) -> {ok, request()} | failure().
+begin_request(Operation, Arguments) ->
     try
         Owner = owner(),
         Id = ets:update_counter(?TABLE, id, 1),

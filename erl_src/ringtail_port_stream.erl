@@ -16,7 +16,7 @@
 -spec open(atom(), tuple(), pos_integer()) -> {ok, stream()} | ringtail_port:failure().
 open(Operation, Arguments, Timeout) ->
     Until = now_ms() + Timeout,
-    case ringtail_port_caller:begin_request(Operation, Arguments, Timeout) of
+    case ringtail_port_caller:begin_request(Operation, Arguments) of
         {ok, Request} -> {ok, #stream{request = Request, id = ringtail_port_caller:id(Request), until = Until}};
         {error, _} = Error -> Error
     end.
