@@ -73,7 +73,7 @@ load({ok, Path}, Tries) ->
 library() ->
     Paths = case application:get_env(ringtail, nif_path) of
                 {ok, Configured} -> [without_extension(Configured)];
-                undefined -> [filename:join(Dir, file_name()) || Dir <- directories()]
+                undefined -> ringtail_files:places(?MODULE, file_name())
             end,
     case [Path || Path <- Paths, filelib:is_regular(Path ++ extension())] of
         [Path | _] ->
@@ -83,17 +83,6 @@ library() ->
             {error, {no_library, lists:flatten(["put the library where one of these looks for it:", Tried,
                                                 "; or set {ringtail, nif_path}"])}}
     end.
-
-directories() ->
-    Beside = case code:which(?MODULE) of
-                 Beam when is_list(Beam), Beam =/= [] -> [filename:dirname(filename:absname(Beam))];
-                 _ -> []
-             end,
-    Priv = case code:priv_dir(ringtail) of
-               Dir when is_list(Dir) -> [Dir];
-               {error, bad_name} -> []
-           end,
-    Beside ++ Priv.
 
 file_name() ->
     "ringtail_nif-" ++ ?RINGTAIL_VERSION.

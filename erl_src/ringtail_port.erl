@@ -119,7 +119,7 @@ status() ->
 executable() ->
     Paths = case application:get_env(ringtail, companion) of
                 {ok, Configured} -> [Configured];
-                undefined -> [filename:join(Dir, "ringtail") || Dir <- directories()]
+                undefined -> ringtail_files:places(?MODULE, "ringtail")
             end,
     case [Path || Path <- Paths, filelib:is_regular(Path)] of
         [Path | _] ->
@@ -129,17 +129,6 @@ executable() ->
             {error, {no_companion, text("put the executable `ringtail' where one of these looks for it:~s; or set "
                                         "{ringtail, companion}", [Tried])}}
     end.
-
-directories() ->
-    Beside = case code:which(?MODULE) of
-                 Beam when is_list(Beam), Beam =/= [] -> [filename:dirname(filename:absname(Beam))];
-                 _ -> []
-             end,
-    Priv = case code:priv_dir(ringtail) of
-               Dir when is_list(Dir) -> [Dir];
-               {error, bad_name} -> []
-           end,
-    Beside ++ Priv.
 
 %% ---- The process ----
 

@@ -19,11 +19,11 @@
 %% variable is looked up every time, and there are twenty for each request.
 -define(DELEGATE(Callback, RD, Context), kept(?RIAK:Callback(RD, Context#object.riak), Context)).
 
--record(object, {riak :: tuple(),                           % the context of Riak's resource
+-record(object, {riak :: tuple(),                               % the context of Riak's resource
                  unasked :: undefined | tuple(),                % what it was before Riak asked who the client is
                  query_element :: pos_integer(),
-                 route :: undefined | ringtail_config:route(),   % what is wanted where this node is no primary
-                 here = false :: boolean()}).               % whether Riak's resource answers on this node
+                 route :: undefined | ringtail_config:route(),  % what is wanted where this node is no primary
+                 here = false :: boolean()}).                   % whether Riak's resource answers on this node
 
 init(Args) ->
     {ok, Riak} = ?RIAK:init([{api_version, 3}, {prefix, "riak"}, {riak, local}]),
