@@ -30,8 +30,10 @@ bench: build
 bundle: build
 	@scripts/bundle
 
+# Every case, with either engine.
 conformance: build
-	@test/conformance/run.py
+	@test/conformance/run.py --engine nif
+	@test/conformance/run.py --engine port
 
 fuzz: setup
 	@scripts/fuzz
