@@ -11,7 +11,7 @@
         {ring, ringtail_engine:ring(), Size :: pos_integer()}
       | {identity, Token :: binary(), ClusterUuid :: binary(), NodeUuid :: binary()}
       | {headers, [{string(), string()}]}
-      | {prepared_headers, ringtail_wm:prepared()}
+      | {prepared_headers, ringtail_wm:prepared() | none}
       | {members, [ringtail_topology:member()]}
       | {{endpoints, node()}, [ringtail_endpoints:endpoint()]}
       | {preflist, Etag :: string(), Json :: binary(), Gzipped :: binary()}

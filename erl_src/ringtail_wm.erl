@@ -51,13 +51,16 @@ told(Source, RD) ->
 
 %% @doc These headers as told/2 puts them into an answer that has none yet. Every answer bears them, and putting them there one
 %% by one costs several times what the decision of the object route does; so it is done once for each ring. There is no setter
-%% for all at once, and the record differs between versions: setting them shows where they are.
--spec prepared([{string(), string()}]) -> prepared().
+%% for all at once, and the record differs between versions: setting them shows where they are. Should one keep them in more
+%% places than one, there is nothing to prepare.
+-spec prepared([{string(), string()}]) -> prepared() | none.
 prepared(Headers) ->
     Without = wrq:create('GET', {1, 1}, "/", mochiweb_headers:empty()),
     With = wrq:set_resp_headers(Headers, Without),
-    [Element] = [N || N <- lists:seq(1, tuple_size(With)), element(N, With) =/= element(N, Without)],
-    {Element, element(Element, Without), element(Element, With)}.
+    case [N || N <- lists:seq(1, tuple_size(With)), element(N, With) =/= element(N, Without)] of
+        [Element] -> {Element, element(Element, Without), element(Element, With)};
+        _ -> none
+    end.
 
 %% @doc Where the answer to a request that is ready/2 comes from.
 -spec source(reqdata()) -> ringtail_source:source().
