@@ -10,7 +10,7 @@
 
 %% Reading, from any process
 -export([is_running/0, names/0, resolve/1, freshness/1, failure/1, far/1, route/1, seeds/1]).
--export([identity/1, headers/1, preflist/1, info/1, members/1, up/1, history/1]).
+-export([identity/1, headers/1, prepared_headers/1, preflist/1, info/1, members/1, up/1, history/1]).
 %% Following
 -export([start_link/0, refresh/2]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
@@ -98,6 +98,9 @@ identity(Name) ->
 %% @doc The headers of answers about a cluster: its token, its UUID, the node that told.
 -spec headers(name()) -> [{string(), string()}].
 headers(Name) -> value({Name, headers}, []).
+
+-spec prepared_headers(name()) -> ringtail_wm:prepared() | none.
+prepared_headers(Name) -> value({Name, prepared_headers}, none).
 
 -spec preflist(name()) -> {ok, Etag :: string(), Json :: binary(), Gzipped :: binary()} | ringtail_far:failure().
 preflist(Name) ->
@@ -268,9 +271,11 @@ told(Name, Result, #cluster{state = State, waiting = Waiting} = Cluster) ->
 
 %% As one: readers see the old topology or the new one.
 objects(Name, {Token, Uuid, Node, Up, Details}, Gzipped) ->
+    Headers = [{"X-Ringtail-Topology", binary_to_list(Token)}, {"X-Ringtail-Node", binary_to_list(Node)},
+               {"X-Ringtail-Cluster", binary_to_list(Uuid)}],
     [{{Name, identity}, {Token, Uuid, Node}},
-     {{Name, headers}, [{"X-Ringtail-Topology", binary_to_list(Token)}, {"X-Ringtail-Node", binary_to_list(Node)},
-                        {"X-Ringtail-Cluster", binary_to_list(Uuid)}]},
+     {{Name, headers}, Headers},
+     {{Name, prepared_headers}, ringtail_wm:prepared(Headers)},
      {{Name, up}, lists:sort(Up)}
      | details(Name, Token, Uuid, Details, Gzipped)].
 

@@ -40,8 +40,7 @@ request(Far, Goal, Query, Body, Timeout, RD) ->
 
 %% The node's own headers speak of the node, as when it is asked itself.
 answer(Headers, Body, RD) ->
-    Bare = lists:foldl(fun wrq:remove_resp_header/2, RD, ["Age", "Warning"]),
-    ringtail_forward_wm:response(Bare, Headers, Body, theirs).
+    ringtail_forward_wm:response(ringtail_wm:untold(ringtail_wm:source(RD), RD), Headers, Body, theirs).
 
 %% What is meant for this hop stays here. The time is given anew by the companion, as what is left of it.
 headers(RD) ->

@@ -41,28 +41,34 @@ known_length_streams(Body) ->
         _:_ -> false
     end.
 
-%% @doc Puts the answer's headers and body into webmachine's request data.
-%% Headers replace those already there, in their own number; of `X-Ringtail-*'
-%% with `ours' the ones already there stay, which speak of this node. A Range of
-%% the client's has been applied by the target and is not applied again.
+%% @doc Puts the answer's headers and body into webmachine's request data. With
+%% `ours' headers replace those already there, in their own number, but of
+%% `X-Ringtail-*' the ones already there stay, which speak of this node; with
+%% `theirs' there are none yet. A Range of the client's has been applied by the
+%% target and is not applied again.
 -spec response(term(), [{string(), string()}], ringtail_forward:body(), ours | theirs) -> term().
 response(RD0, Headers, Body, Whose) ->
-    {RD1, _} = lists:foldl(fun({Name, Value}, {RD, Seen}) ->
-                                   Lower = string:to_lower(Name),
-                                   {set_header(Lower, Name, Value, RD0, RD, Seen, Whose), [Lower | Seen]}
-                           end, {RD0, []}, Headers),
-    RD2 = wrq:set_resp_body(body(Body), RD1),
+    RD1 = wrq:set_resp_body(body(Body), with_headers(Whose, Headers, RD0)),
     case erlang:function_exported(wrq, set_resp_range, 2) of
-        true -> wrq:set_resp_range(ignore_request, RD2);
-        false -> RD2
+        true -> wrq:set_resp_range(ignore_request, RD1);
+        false -> RD1
     end.
 
-set_header("x-ringtail-" ++ _ = Lower, Name, Value, RD0, RD, Seen, ours) ->
+with_headers(theirs, Headers, RD) ->
+    wrq:merge_resp_headers(Headers, RD);
+with_headers(ours, Headers, RD0) ->
+    {RD, _} = lists:foldl(fun({Name, Value}, {RD1, Seen}) ->
+                                  Lower = string:to_lower(Name),
+                                  {set_header(Lower, Name, Value, RD0, RD1, Seen), [Lower | Seen]}
+                          end, {RD0, []}, Headers),
+    RD.
+
+set_header("x-ringtail-" ++ _ = Lower, Name, Value, RD0, RD, Seen) ->
     case wrq:get_resp_header(Name, RD0) of
         undefined -> set_header(Lower, Name, Value, RD, Seen);
         _ -> RD
     end;
-set_header(Lower, Name, Value, _, RD, Seen, _) ->
+set_header(Lower, Name, Value, _, RD, Seen) ->
     set_header(Lower, Name, Value, RD, Seen).
 
 set_header(Lower, Name, Value, RD, Seen) ->

@@ -2,7 +2,7 @@
 %% is no part of. The resources ask here and need not know which.
 -module(ringtail_source).
 
--export([named/1, headers/1, prepared/1, is_there/1, identity/1, preflist/1, owners/1, info/1, members/1, up/1, history/1]).
+-export([named/1, headers/1, prepared/1, age/1, is_there/1, identity/1, preflist/1, owners/1, info/1, members/1, up/1, history/1]).
 -export_type([source/0]).
 
 -type source() :: local | {far, ringtail_clusters:name()}.
@@ -36,24 +36,28 @@ far(Name) ->
         unknown -> {unknown, ["default" || ringtail_clusters:names() =/= []] ++ ringtail_clusters:names()}
     end.
 
-%% @doc What every answer bears: token, cluster, node. From afar also how old what is known is, and whether it may be out of
-%% date.
+%% @doc What every answer bears: token, cluster, node.
 -spec headers(source()) -> [{string(), string()}].
-headers(local) ->
-    ringtail_ring:headers();
-headers({far, Name}) ->
-    ringtail_clusters:headers(Name) ++ case ringtail_clusters:freshness(Name) of
-                                           {never, _} -> [];
-                                           {current, Age} -> [age(Age)];
-                                           {stale, Age} -> [age(Age), {"Warning", "110 - \"Response is Stale\""}]
-                                       end.
+headers(local) -> ringtail_ring:headers();
+headers({far, Name}) -> ringtail_clusters:headers(Name).
 
-%% @doc headers/1 in the form that costs nothing to send, where there is one. From afar they differ from answer to answer.
+%% @doc headers/1 in the form that costs nothing to send, where there is one.
 -spec prepared(source()) -> ringtail_wm:prepared() | none.
 prepared(local) -> ringtail_ring:prepared_headers();
-prepared({far, _}) -> none.
+prepared({far, Name}) -> ringtail_clusters:prepared_headers(Name).
 
-age(Milliseconds) -> {"Age", integer_to_list(Milliseconds div 1000)}.
+%% @doc What an answer bears besides: from afar how old what is known is, and whether it may be out of date.
+-spec age(source()) -> [{string(), string()}].
+age(local) ->
+    [];
+age({far, Name}) ->
+    case ringtail_clusters:freshness(Name) of
+        {never, _} -> [];
+        {current, Age} -> [age_header(Age)];
+        {stale, Age} -> [age_header(Age), {"Warning", "110 - \"Response is Stale\""}]
+    end.
+
+age_header(Milliseconds) -> {"Age", integer_to_list(Milliseconds div 1000)}.
 
 %% @doc Whether anything is known of the cluster, else why not.
 -spec is_there(source()) -> true | ringtail_ring:missing().

@@ -2,7 +2,7 @@
 %% as JSON, Riak's own authorisation.
 -module(ringtail_wm).
 
--export([ping/2, ready/2, told/1, told/2, prepared/1, source/1, query_element/0, query_with/3]).
+-export([ping/2, ready/2, told/1, told/2, untold/2, prepared/1, source/1, query_element/0, query_with/3]).
 -export([methods/3, json_only/2, is_authorized/2, security/3, permitted/3, path_bytes/2, bucket/1, key/1]).
 -export([refuse/6, refuse/5, error_body/4, ending/1]).
 -export_type([reqdata/0, result/1, prepared/0]).
@@ -11,6 +11,8 @@
 -type result(Context) :: {term(), reqdata(), Context}.
 -opaque prepared() :: {Element :: pos_integer(), None :: term(), Headers :: term()}.
 
+%% What told/2 sets.
+-define(OUR_HEADERS, ["X-Ringtail-Topology", "X-Ringtail-Node", "X-Ringtail-Cluster", "Age", "Warning"]).
 %% Seconds after which a client that was refused for now may try again.
 -define(RETRY_AFTER, "1").
 
@@ -44,9 +46,21 @@ told(RD) ->
 
 -spec told(ringtail_source:source(), reqdata()) -> reqdata().
 told(Source, RD) ->
+    Told = case ringtail_source:prepared(Source) of
+               {Element, None, Headers} when element(Element, RD) =:= None -> setelement(Element, RD, Headers);
+               _ -> wrq:set_resp_headers(ringtail_source:headers(Source), RD)
+           end,
+    case ringtail_source:age(Source) of
+        [] -> Told;
+        Age -> wrq:set_resp_headers(Age, Told)
+    end.
+
+%% @doc Without what told/2 said, for an answer that speaks for itself.
+-spec untold(ringtail_source:source(), reqdata()) -> reqdata().
+untold(Source, RD) ->
     case ringtail_source:prepared(Source) of
-        {Element, None, Headers} when element(Element, RD) =:= None -> setelement(Element, RD, Headers);
-        _ -> wrq:set_resp_headers(ringtail_source:headers(Source), RD)
+        {Element, None, _} -> setelement(Element, RD, None);
+        none -> lists:foldl(fun wrq:remove_resp_header/2, RD, ?OUR_HEADERS)
     end.
 
 %% @doc These headers as told/2 puts them into an answer that has none yet. Every answer bears them, and putting them there one
