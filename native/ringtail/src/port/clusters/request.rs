@@ -119,8 +119,9 @@ fn answer(
     output: &Output,
     out: &mut Writer,
 ) -> Result<(), Fault> {
-    if is_head || passed.length.is_some_and(|length| length <= SMALL) {
-        let mut body = Vec::new();
+    let length = passed.length.filter(|_| !is_head);
+    if is_head || length.is_some_and(|length| length <= SMALL) {
+        let mut body = Vec::with_capacity(length.unwrap_or(0) as usize);
         passed.content.read_to_end(&mut body).map_err(Fault::BrokenOff)?;
         out.tuple(5);
         out.atom("whole");
