@@ -1,4 +1,3 @@
-import threading
 import time
 import urllib.parse
 
@@ -144,26 +143,16 @@ class ObjectRoutes(Case):
         """32 clients at once through one node: every answer is its own"""
         plain = self.bucket({"n_val": 1})       # a write replaces the one before
         keys = [self.key(plain, n=1, prefix=b"p%d-" % i) for i in range(32)]
-        wrong = []
 
         def work(key):
-            try:
-                client = http.Client(self.other.url)
-                for number in range(5):
-                    value = key + b"/%d" % number
-                    put = client.ask("PUT", primary(plain, key), TEXT, value)
-                    got = client.ask("GET", primary(plain, key))
-                    if (put.status, got.status, got.body) != (204, 200, value):
-                        wrong.append((key, put, got))
-                client.close()
-            except Exception as error:
-                wrong.append((key, repr(error)))
-        threads = [threading.Thread(target=work, args=(key,)) for key in keys]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual([], wrong[:3])
+            client = http.Client(self.other.url)
+            for number in range(5):
+                value = key + b"/%d" % number
+                put = client.ask("PUT", primary(plain, key), TEXT, value)
+                got = client.ask("GET", primary(plain, key))
+                self.assertEqual((204, 200, value), (put.status, got.status, got.body))
+            client.close()
+        self.assertEqual([], self.at_once(work, keys)[:3])
 
     def test_14_no_transfer(self):
         """n_val 1 and a client that chooses primaries: at most 0.1 % of the bytes cross between nodes"""

@@ -1,6 +1,5 @@
 import hashlib
 import os
-import threading
 import time
 
 from conform import http
@@ -146,22 +145,12 @@ class Sizes(Case):
         keys = [self.key(self.b, self.owner, n=1, prefix=b"m%d-" % i) for i in range(100)]
         body = os.urandom(1048576)
         ports = int(self.cluster.rpc(self.other, "length(erlang:ports())"))
-        failed = []
 
         def work(key):
-            try:
-                put = self.ask(self.other, "PUT", primary(self.b, key), TEXT, body, timeout=180)
-                got = self.ask(self.other, "GET", primary(self.b, key), timeout=180)
-                if put.status != 204 or got.body != body:
-                    failed.append((put, got.status))
-            except Exception as error:
-                failed.append(repr(error))
-        threads = [threading.Thread(target=work, args=(key,)) for key in keys]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual([], failed[:3])
+            put = self.ask(self.other, "PUT", primary(self.b, key), TEXT, body, timeout=180)
+            got = self.ask(self.other, "GET", primary(self.b, key), timeout=180)
+            self.assertEqual((204, True), (put.status, got.body == body))
+        self.assertEqual([], self.at_once(work, keys)[:3])
         self.eventually(lambda: int(self.cluster.rpc(self.other, "length(erlang:ports())")) <= ports + 20,
                         "connections are left open", 60)
         held = int(self.cluster.rpc(self.other, "[erlang:garbage_collect(P) || P <- processes()], erlang:memory(binary)"))

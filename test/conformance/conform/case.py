@@ -1,6 +1,7 @@
 """What a case is made of: keys that live where they are wanted, requests, and objects that are gone afterwards."""
 import itertools
 import os
+import threading
 import unittest
 
 from . import erl, hashing, http
@@ -109,7 +110,23 @@ class Case(unittest.TestCase):
             except OSError:
                 pass
 
-    # ---- Waiting ----
+    # ---- Many at once, and waiting ----
+
+    def at_once(self, work, arguments):
+        """Runs work(argument) for each in a thread of its own; what any of them raised, as texts."""
+        raised = []
+
+        def kept(argument):
+            try:
+                work(argument)
+            except Exception as error:
+                raised.append("%r: %r" % (argument, error))
+        threads = [threading.Thread(target=kept, args=(argument,)) for argument in arguments]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return raised
 
     def eventually(self, condition, what, seconds=20):
         from .cluster import await_true
