@@ -248,7 +248,7 @@ forgotten(Id, State) ->
     end.
 
 forgotten_before_its_end(Id, #state{unwritten = Unwritten, phase = Phase} = State) ->
-    case lists:keymember(request, 1, [Entry || {_, Of, _} = Entry <- Unwritten, Of =:= Id]) of
+    case lists:any(fun({Kind, Of, _}) -> Kind =:= request andalso Of =:= Id end, Unwritten) of
         true ->
             Outcome = case Phase of
                           up -> not_written;

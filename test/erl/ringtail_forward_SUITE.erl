@@ -364,6 +364,10 @@ answers_through_webmachine(_) ->
     with_wrq(new, fun() ->
         ?assertEqual({lists:sort(Expected), {known_length_stream, 3, {<<>>, Next}}, ignore_request},
                      ringtail_forward_wm:response({Present, <<>>, follow_request}, Answer, {stream, 3, Next}, ours)),
+        %% What speaks for itself goes as it is.
+        Theirs = [{"x-ringtail-node", "other"}, {"Content-Type", "text/plain"}, {"Link", "a, b"}, {"X-Ringtail-New", "n"}],
+        ?assertEqual({lists:sort(Theirs), {known_length_stream, 3, {<<>>, Next}}, ignore_request},
+                     ringtail_forward_wm:response({[], <<>>, follow_request}, Answer, {stream, 3, Next}, theirs)),
         ?assertEqual({stream, {<<>>, Next}}, ringtail_forward_wm:body({stream, chunked, Next})),
         ?assertEqual(<<"abc">>, ringtail_forward_wm:body(<<"abc">>)),
         %% An empty body must count as one, or webmachine writes its own page.
@@ -385,7 +389,9 @@ with_wrq(Age, Fun) ->
         "l(N) -> string:to_lower(N). "
         "get_resp_header(N, {H, _, _}) -> case [V || {K, V} <- H, l(K) =:= l(N)] of [] -> undefined; [V | _] -> V end. "
         "set_resp_header(N, V, {H, B, R}) -> {lists:sort([{N, V} | [X || {K, _} = X <- H, l(K) =/= l(N)]]), B, R}. "
-        "merge_resp_headers([{N, V}], {H, B, R}) -> {[case l(K) =:= l(N) of true -> {K, O ++ \", \" ++ V}; false -> X end || {K, O} = X <- H], B, R}. ",
+        "merge_resp_headers(Hs, RD) -> lists:foldl(fun merge/2, RD, Hs). "
+        "merge({N, V}, {H, B, R} = RD) -> case get_resp_header(N, RD) of undefined -> set_resp_header(N, V, RD); "
+        "_ -> {[case l(K) =:= l(N) of true -> {K, O ++ \", \" ++ V}; false -> X end || {K, O} = X <- H], B, R} end. ",
     {ok, Tokens, _} = erl_scan:string(Source),
     {Forms, []} = lists:foldl(fun({dot, _} = T, {Fs, Ts}) -> {ok, F} = erl_parse:parse_form(lists:reverse([T | Ts])), {[F | Fs], []};
                                  (T, {Fs, Ts}) -> {Fs, [T | Ts]} end, {[], []}, Tokens),
