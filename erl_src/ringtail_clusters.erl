@@ -125,11 +125,9 @@ missing(Name) ->
     {error, ringtail_cluster_state:asking(value({Name, state}, ringtail_cluster_state:new()))}.
 
 value(Key, Default) ->
-    try ets:lookup(?TABLE, Key) of
-        [{_, Value}] -> Value;
-        [] -> Default
-    catch
-        error:badarg -> Default     % being stopped
+    case ringtail_table:find(?TABLE, Key) of
+        {_, Value} -> Value;
+        none -> Default
     end.
 
 %% ---- Following ----

@@ -115,13 +115,7 @@ value(Key, Default) ->
         none -> Default
     end.
 
-find(Key) ->
-    try ets:lookup(?TABLE, Key) of
-        [Object] -> Object;
-        [] -> none
-    catch
-        error:badarg -> none    % not running
-    end.
+find(Key) -> ringtail_table:find(?TABLE, Key).
 
 %% ---- Following ----
 
