@@ -57,7 +57,22 @@ object_routes(C) ->
     {module, node_probe} = load(C, Node),
     {Bare, Whole} = standin:rpc(C, Node, node_probe, decision, [100]),
     print("decision / bare primaries, time", Whole / Bare, "<= 3"),
+    storm(C, Node, Url, [{"object route", Ours, "<= 2"}, {"native route", Native, "for comparison"}]),
     crossing(C).
+
+%% What 1,000 ring changes in each second do to the latency of a request.
+storm(C, Node, Url, Routes) ->
+    S = connect(Url),
+    Quiet = [latency(S, Path) || {_, Path, _} <- Routes],
+    ok = standin:ring_storm(C, Node, #{kind => meta, rate => 1000}),
+    Stormy = [latency(S, Path) || {_, Path, _} <- Routes],
+    Changes = standin:stop_storm(C, Node),
+    [print("median latency while the ring changes (~b times) / quiet, " ++ Name, [Changes], During / Before, Target)
+     || {{Name, _, Target}, Before, During} <- lists:zip3(Routes, Quiet, Stormy)].
+
+latency(S, Path) ->
+    Times = lists:sort([element(1, timer:tc(fun() -> ask(S, Path) end)) || _ <- lists:seq(1, 2000)]),
+    lists:nth(1000, Times).
 
 %% A key with its only primary on this node.
 key_of(C, Node, N) ->
@@ -141,6 +156,9 @@ client_loop(S) ->
 
 ask(S, {Path, Header}) -> 304 = request(S, "GET", Path, none, Header);
 ask(S, Path) -> 200 = request(S, "GET", Path, none).
+
+print(Format, Args, Measured, Target) ->
+    print(lists:flatten(io_lib:format(Format, Args)), Measured, Target).
 
 print(Name, Measured, Target) ->
     io:format("ratio ~s: measured ~.4f, target ~s~n", [Name, float(Measured), Target]).
