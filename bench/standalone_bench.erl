@@ -3,8 +3,9 @@
 %% `escript bench/standalone_bench.erl EBIN_DIR`, from the project's directory. Prints `ratio NAME: measured X, target >= Y`.
 %%
 %% Both fetch the same objects with as many threads. They take turns, and the best turn of each counts, so that what else
-%% the machine does weighs on neither alone. All of it (three nodes, the VM, the companion, the measuring program) shares the
-%% machine's processors, so the way with more steps is at a disadvantage that it would not have on hosts of its own.
+%% the machine does weighs on neither alone. The nodes have one half of the machine's processors and all that asks them the
+%% other (the measuring program; with it the VM and its companion), because the VM is for a host that runs no node: where
+%% the nodes compete with it for a processor, every step of it would count as if it were theirs.
 -module(standalone_bench).
 -mode(compile).
 
@@ -22,9 +23,12 @@
 main([Ebin]) ->
     [true = code:add_patha(filename:absname(Dir)) || Dir <- [Ebin, "_build/standin/ebin"]],
     Gets = gets(),
+    {Nodes, Askers} = halves(),
+    ok = on(Nodes),
     {ok, C} = standin:start_cluster(#{nodes => 3, ring_size => 16,
                                       types => [{list_to_binary(Type), [{n_val, N}]} || {Type, N} <- ?TYPES],
                                       patches => [filename:absname(Ebin)]}),
+    ok = on(Askers),
     [ok = standin:rpc(C, Node, ringtail, start, []) || Node <- standin:nodes(C)],
     Seeds = [Url || {_, Url} <- standin:urls(C)],
     {ok, Vm} = standin_bare:start(#{patches => [filename:absname(Ebin)], env => [{ringtail, [{clusters, [{bench, Seeds}]}]}]}),
@@ -39,6 +43,26 @@ main([Ebin]) ->
 main(_) ->
     io:format(standard_error, "usage: escript bench/standalone_bench.erl EBIN_DIR (made by rebar3 compile)~n", []),
     halt(2).
+
+%% The processors this bench may use, in two halves; a single one is both.
+halves() ->
+    Allowed = lists:last(string:tokens(os:cmd("taskset -c -p $PPID"), " \n")),
+    case lists:flatmap(fun range/1, string:tokens(Allowed, ",")) of
+        [One] -> {[One], [One]};
+        Processors -> lists:split(length(Processors) div 2, Processors)
+    end.
+
+range(Text) ->
+    case [list_to_integer(Number) || Number <- string:tokens(Text, "-")] of
+        [One] -> [One];
+        [First, Last] -> lists:seq(First, Last)
+    end.
+
+%% Operating system processes are started by the emulator's child setup process and inherit its processors.
+on(Processors) ->
+    Output = os:cmd("taskset -c -p " ++ string:join([integer_to_list(P) || P <- Processors], ",") ++ " $PPID"),
+    {_, true} = {Output, string:str(Output, "new affinity") > 0},
+    ok.
 
 %% The measuring program, an example of the client's.
 gets() ->
