@@ -13,6 +13,7 @@ start_link() ->
 %% generous because of what happens when it is reached: the application ends and the node is as if it never was there.
 init([]) ->
     ok = ringtail_count:new(),
+    ok = ringtail_types:new(),
     {ok, {{one_for_one, 10, 10}, [worker(ringtail_port)] ++ children(ringtail_config:mode()) ++ [worker(ringtail_routes)]}}.
 
 children(node) ->

@@ -11,7 +11,8 @@ suite() -> [{timetrap, {seconds, 90}}].
 all() ->
     [cluster_preflist_is_riaks_map, cluster_preflist_full, cluster_preflist_not_modified, cluster_preflist_gzip,
      every_name_of_the_cluster, bad_requests_are_json, a_malformed_host_harms_nothing,
-     only_primaries_serve, key_preflist_is_riaks, custom_keyfun, missing_bucket_type_as_riak_says_it, odd_keys,
+     only_primaries_serve, key_preflist_is_riaks, custom_keyfun, missing_bucket_type_as_riak_says_it,
+     types_are_remembered_only_once_they_exist, odd_keys,
      proxied_as_if_served_here, siblings_and_conditions_through_a_proxy, large_bodies_through_a_proxy,
      redirect_keeps_path_and_query, a_request_is_forwarded_once, rings_that_disagree, pr_and_pw_default_to_one,
      body_over_the_limit, topology_and_differences, killed_primary_n_val_1, n_val_3_with_primaries_down].
@@ -169,6 +170,22 @@ missing_bucket_type_as_riak_says_it(Config) ->
          ?assertEqual(Native, Ours),
          headers_are_there(Answer)
      end || Node <- nodes(C)].
+
+types_are_remembered_only_once_they_exist(Config) ->
+    C = c(Config),
+    Node = one(C),
+    Remembered = fun() -> lists:sort([Type || {Type} <- rpc(C, Node, ets, tab2list, [ringtail_types])]) end,
+    Before = Remembered(),
+    Absent = ["absent" ++ integer_to_list(N) || N <- lists:seq(1, 50)],
+    [{404, _, _} = fetch(C, Node, Type, <<"k">>, "?route=local") || Type <- Absent],
+    ?assertEqual(Before, Remembered()),
+    ok = standin:create_type(C, <<"absent7">>, [{n_val, 1}]),
+    {204, _, _} = ringtail_test_http:request(put, route(C, Node, "absent7", <<"k">>), [], {"text/plain", <<"now">>}),
+    ?assertMatch({200, _, <<"now">>}, fetch(C, Node, "absent7", <<"k">>, "")),
+    ?assertEqual(lists:sort([<<"absent7">> | Before]), Remembered()),
+    %% One that is remembered is placed by the properties it has now.
+    ok = rpc(C, Node, riak_core_bucket_type, update, [<<"absent7">>, [{n_val, 3}]]),
+    ?assertEqual(3, length(rpc(C, Node, ringtail, primaries, [{<<"absent7">>, <<"b">>}, <<"k">>]))).
 
 odd_keys(Config) ->
     C = c(Config),
