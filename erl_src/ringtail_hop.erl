@@ -2,9 +2,10 @@
 %% there, or refuses. The half of the routing that knows HTTP; `ringtail_decide' is the half that does not.
 -module(ringtail_hop).
 
--export([route/1, route/2, decide/3, leave/4, too_large/1, body_too_large/1]).
+-export([route/2, decide/3, leave/4, too_large/1, body_too_large/1]).
 %% What the hop to another cluster needs, too
 -export([sendable/1, unread/1, timeout/1]).
+-export_type([wanted/0]).
 
 %% A body up to this size is read before it is sent on, so that it can be sent again to another node when the first
 %% one says that it is no primary. Larger ones are passed through in pieces. In bytes.
@@ -16,7 +17,7 @@
 -define(REFRESH_MS, 1000).
 
 -record(job, {rd :: ringtail_wm:reqdata(),
-              route :: ringtail_config:route(),
+              route :: wanted(),
               scheme :: http | https,
               method :: atom() | string(),
               path :: string(),
@@ -28,14 +29,13 @@
               refreshed = false :: boolean(),
               failures = [] :: [{node(), term()}]}).          % newest first
 
+%% What the request itself wants, or what is configured, which is looked up only where it matters.
+-type wanted() :: configured | ringtail_config:route().
+
 -type left() :: serve | {halt, 100..599, ringtail_wm:reqdata()}.
 
-%% @doc What the request wants done where this node is no primary.
--spec route(ringtail_wm:reqdata()) -> {ok, ringtail_config:route()} | {error, Message :: iodata()}.
-route(RD) ->
-    route(RD, ringtail_config:route()).
-
--spec route(ringtail_wm:reqdata(), Default :: ringtail_config:route()) -> {ok, ringtail_config:route()} | {error, iodata()}.
+%% @doc What the request wants done where this node is no primary; the default where it does not say.
+-spec route(ringtail_wm:reqdata(), Default) -> {ok, ringtail_config:route() | Default} | {error, Message :: iodata()}.
 route(RD, Default) ->
     Given = case wrq:get_qs_value("route", RD) of
                 undefined -> wrq:get_req_header("X-Ringtail-Route", RD);
@@ -49,7 +49,7 @@ route(RD, Default) ->
         _ -> {error, "route must be proxy, redirect or local"}
     end.
 
--spec decide([{non_neg_integer(), node()}], ringtail_config:route(), ringtail_wm:reqdata()) -> ringtail_decide:outcome().
+-spec decide([{non_neg_integer(), node()}], wanted(), ringtail_wm:reqdata()) -> ringtail_decide:outcome().
 decide(Primaries, Route, RD) ->
     Up = ringtail_ring:up(),
     case ringtail_decide:is_here(Primaries, node(), Up) of
@@ -58,11 +58,14 @@ decide(Primaries, Route, RD) ->
         false ->
             {_, _, Turn} = os:timestamp(),
             Forwarded = wrq:get_req_header("X-Ringtail-Forwarded", RD) =/= undefined,
-            ringtail_decide:decide(Primaries, node(), Up, Route, Forwarded, Turn)
+            ringtail_decide:decide(Primaries, node(), Up, wanted(Route), Forwarded, Turn)
     end.
 
+wanted(configured) -> ringtail_config:route();
+wanted(Route) -> Route.
+
 %% @doc Does what was decided. `serve' when it turns out, by a newer ring, that this node is a primary after all.
--spec leave(ringtail_decide:outcome(), [{non_neg_integer(), node()}], ringtail_config:route(), ringtail_wm:reqdata()) -> left().
+-spec leave(ringtail_decide:outcome(), [{non_neg_integer(), node()}], wanted(), ringtail_wm:reqdata()) -> left().
 leave(Outcome, Primaries, Route, RD) ->
     case too_large(RD) of
         {true, Status, Told} -> {halt, Status, Told};

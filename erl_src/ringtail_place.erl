@@ -23,49 +23,50 @@ primaries(Bucket, Key) ->
 -spec primaries(bucket(), Key :: binary(), N :: pos_integer(), keyfun()) ->
           {ok, [{non_neg_integer(), node()}]} | failure().
 primaries(Bucket, Key, N, Keyfun) ->
-    in_ring(fun(Ring, Size) -> primaries(Ring, Bucket, Key, min(N, Size), Keyfun) end).
-
-primaries(Ring, Bucket, Key, N, {custom, _, _}) ->
-    ringtail_engine:primaries_of_hash(Ring, riak_core_util:chash_key({Bucket, Key}), N);
-primaries(Ring, {Type, Name}, Key, N, Keyfun) ->
-    ringtail_engine:primaries(Ring, Type, Name, Key, Keyfun, N);
-primaries(Ring, Name, Key, N, Keyfun) ->
-    ringtail_engine:primaries(Ring, <<"default">>, Name, Key, Keyfun, N).
+    in_ring({primaries, Bucket, Key, N, Keyfun}).
 
 %% @doc The preflist with fallbacks for the nodes that are down, as riak_core_apl:get_apl_ann/4 gives it.
 -spec preflist(bucket(), Key :: binary()) -> {ok, [{{non_neg_integer(), node()}, primary | fallback}]} | failure().
 preflist(Bucket, Key) ->
     case placement(Bucket) of
-        {ok, N, Keyfun} ->
-            in_ring(fun(Ring, Size) -> preflist(Ring, Bucket, Key, min(N, Size), Keyfun, ringtail_ring:up()) end);
-        {error, _} = Error ->
-            Error
+        {ok, N, Keyfun} -> in_ring({{preflist, ringtail_ring:up()}, Bucket, Key, N, Keyfun});
+        {error, _} = Error -> Error
     end.
 
-preflist(Ring, Bucket, Key, N, {custom, _, _}, Up) ->
-    ringtail_engine:preflist_of_hash(Ring, riak_core_util:chash_key({Bucket, Key}), N, Up);
-preflist(Ring, {Type, Name}, Key, N, Keyfun, Up) ->
-    ringtail_engine:preflist(Ring, Type, Name, Key, Keyfun, N, Up);
-preflist(Ring, Name, Key, N, Keyfun, Up) ->
-    ringtail_engine:preflist(Ring, <<"default">>, Name, Key, Keyfun, N, Up).
-
 %% Asks the engine about the present ring. Where the NIF was replaced since that ring was loaded, it is loaded anew.
-in_ring(Ask) ->
+in_ring(Question) ->
     case ringtail_ring:ring() of
         {ok, Ring, Size} ->
-            case Ask(Ring, Size) of
-                {error, {foreign_ring, _}} -> in_new_ring(ringtail_ring:reload(Ring, ?RELOAD_MS), Ask);
+            case ask(Question, Ring, Size) of
+                {error, {foreign_ring, _}} -> in_new_ring(ringtail_ring:reload(Ring, ?RELOAD_MS), Question);
                 Answer -> Answer
             end;
         {error, _} = Error ->
             Error
     end.
 
-in_new_ring(_, Ask) ->
+in_new_ring(_, Question) ->
     case ringtail_ring:ring() of
-        {ok, Ring, Size} -> Ask(Ring, Size);
+        {ok, Ring, Size} -> ask(Question, Ring, Size);
         {error, _} = Error -> Error
     end.
+
+%% What is asked is data and not a fun: making one writes to a counter that all schedulers share.
+ask({What, Bucket, Key, N, {custom, _, _}}, Ring, Size) ->
+    Hash = riak_core_util:chash_key({Bucket, Key}),
+    case What of
+        primaries -> ringtail_engine:primaries_of_hash(Ring, Hash, min(N, Size));
+        {preflist, Up} -> ringtail_engine:preflist_of_hash(Ring, Hash, min(N, Size), Up)
+    end;
+ask({What, Bucket, Key, N, Keyfun}, Ring, Size) ->
+    {Type, Name} = typed(Bucket),
+    case What of
+        primaries -> ringtail_engine:primaries(Ring, Type, Name, Key, Keyfun, min(N, Size));
+        {preflist, Up} -> ringtail_engine:preflist(Ring, Type, Name, Key, Keyfun, min(N, Size), Up)
+    end.
+
+typed({_, _} = Bucket) -> Bucket;
+typed(Name) -> {<<"default">>, Name}.
 
 %% @doc How a bucket's keys are placed. A keyfun of the operator's own is called through riak_core, never guessed.
 -spec placement(bucket()) -> {ok, N :: pos_integer(), keyfun()} | failure().
@@ -77,7 +78,7 @@ placement(Bucket) ->
 
 %% Asked first, because riak_core_bucket writes a line to the log for each bucket of a type that is not there, and
 %% anybody may ask for one.
-type_exists({Type, _}) -> riak_core_bucket_type:get(Type) =/= undefined;
+type_exists({Type, _}) -> ringtail_types:exists(Type);
 type_exists(_) -> true.
 
 placed({error, no_type}) ->

@@ -22,7 +22,7 @@
 -record(object, {riak :: tuple(),                               % the context of Riak's resource
                  unasked :: undefined | tuple(),                % what it was before Riak asked who the client is
                  query_element :: pos_integer(),
-                 route :: undefined | ringtail_config:route(),  % what is wanted where this node is no primary
+                 route = configured :: ringtail_hop:wanted(),   % where this node is no primary
                  here = false :: boolean()}).                   % whether Riak's resource answers on this node
 
 init(Args) ->
@@ -45,7 +45,7 @@ quorums(Method) when Method =:= 'GET'; Method =:= 'HEAD' -> [{"pr", "one"}];
 quorums(_) -> [{"pr", "one"}, {"pw", "one"}].
 
 malformed_request(RD, Context) ->
-    case ringtail_hop:route(RD) of
+    case ringtail_hop:route(RD, configured) of
         {ok, Route} ->
             Routed = Context#object{route = Route},
             ?DELEGATE(malformed_request, RD, Routed);
