@@ -26,15 +26,19 @@ ping(RD, Context) ->
 -spec ready(reqdata(), Context) -> result(Context).
 ready(RD, Context) ->
     case ringtail_source:named(cluster(RD)) of
-        {ok, Source} ->
-            Told = told(Source, RD),
-            case ringtail_source:is_there(Source) of
-                true -> {true, Told, Context};
-                {error, {Code, Detail}} -> refuse(503, Code, Detail, Told, Context)
-            end;
-        {unknown, Known} ->
-            unknown_cluster(Known, RD, Context)
+        {ok, Source} -> known(ringtail_source:prepared(Source), Source, RD, Context);
+        {unknown, Known} -> unknown_cluster(Known, RD, Context)
     end.
+
+known(none, Source, RD, Context) ->
+    Told = told(Source, RD),
+    case ringtail_source:is_there(Source) of
+        true -> {true, Told, Context};
+        {error, {Code, Detail}} -> refuse(503, Code, Detail, Told, Context)
+    end;
+%% They come with the snapshot, so there is one.
+known(Prepared, Source, RD, Context) ->
+    {true, told(Prepared, Source, RD), Context}.
 
 %% @doc The same for what is not about one cluster of several: the first one's headers, and no condition.
 -spec told(reqdata()) -> reqdata().
@@ -46,7 +50,10 @@ told(RD) ->
 
 -spec told(ringtail_source:source(), reqdata()) -> reqdata().
 told(Source, RD) ->
-    Told = case ringtail_source:prepared(Source) of
+    told(ringtail_source:prepared(Source), Source, RD).
+
+told(Prepared, Source, RD) ->
+    Told = case Prepared of
                {Element, None, Headers} when element(Element, RD) =:= None -> setelement(Element, RD, Headers);
                _ -> wrq:set_resp_headers(ringtail_source:headers(Source), RD)
            end,
@@ -66,14 +73,28 @@ untold(Source, RD) ->
 %% @doc These headers as told/2 puts them into an answer that has none yet. Every answer bears them, and putting them there one
 %% by one costs several times what the decision of the object route does; so it is done once for each ring. There is no setter
 %% for all at once, and the record differs between versions: setting them shows where they are. Should one keep them in more
-%% places than one, there is nothing to prepare.
+%% places than one, there is nothing to prepare. They are set in ascending order: in the tree that mochiweb keeps them in,
+%% whatever Riak sets after them, all of which comes before them, then meets the least of ours and not each.
 -spec prepared([{string(), string()}]) -> prepared() | none.
 prepared(Headers) ->
     Without = wrq:create('GET', {1, 1}, "/", mochiweb_headers:empty()),
-    With = wrq:set_resp_headers(Headers, Without),
+    With = wrq:set_resp_headers(lists:sort(Headers), Without),
     case [N || N <- lists:seq(1, tuple_size(With)), element(N, With) =/= element(N, Without)] of
-        [Element] -> {Element, element(Element, Without), element(Element, With)};
-        _ -> none
+        [Element] ->
+            Texts = lists:append([[Name, Value] || {Name, Value} <- Headers]),
+            {Element, element(Element, Without), in_binaries(Texts, element(Element, With))};
+        _ ->
+            none
+    end.
+
+%% These texts as binaries wherever tuples hold them. A string takes two words for each character, and this is copied from a
+%% table for each request, and by each garbage collection during it.
+in_binaries(Texts, Term) when is_tuple(Term) ->
+    list_to_tuple([in_binaries(Texts, Element) || Element <- tuple_to_list(Term)]);
+in_binaries(Texts, Term) ->
+    case lists:member(Term, Texts) of
+        true -> list_to_binary(Term);
+        false -> Term
     end.
 
 %% @doc Where the answer to a request that is ready/2 comes from.
@@ -189,7 +210,17 @@ path_bytes(Name, RD) ->
     end.
 
 riak_bytes(Name, RD) ->
-    list_to_binary(riak_kv_wm_utils:maybe_decode_uri(RD, wrq:path_info(Name, RD))).
+    Segment = wrq:path_info(Name, RD),
+    case is_plain(Segment) of
+        true -> list_to_binary(Segment);
+        false -> list_to_binary(riak_kv_wm_utils:maybe_decode_uri(RD, Segment))
+    end.
+
+%% However Riak is configured to decode, nothing else than these two characters is changed by it; few segments have one.
+is_plain([$% | _]) -> false;
+is_plain([$+ | _]) -> false;
+is_plain([_ | Rest]) -> is_plain(Rest);
+is_plain([]) -> true.
 
 %% @doc The bucket named by the path, as riak_core names it, on a node.
 -spec bucket(reqdata()) -> ringtail_place:bucket().
