@@ -11,10 +11,10 @@
 %% @doc All routes under these prefixes (paths such as "/explore"), with this resource for objects.
 -spec routes(Prefixes :: [string()], Objects :: module(), ObjectArgs :: [term()]) -> [route()].
 routes(Prefixes, Objects, ObjectArgs) ->
-    lists:append([under(string:tokens(Prefix, "/"), Objects, ObjectArgs) || Prefix <- Prefixes])
-        ++ [{["riak", "primary", "clusters", cluster, "types", bucket_type, "buckets", bucket, "keys", key],
-             Objects, ObjectArgs},
-            {["ringtail"], ringtail_wm_page, []},
+    %% The one that is asked for most is looked at first.
+    [{["riak", "primary", "clusters", cluster, "types", bucket_type, "buckets", bucket, "keys", key], Objects, ObjectArgs}]
+        ++ lists:append([under(string:tokens(Prefix, "/"), Objects, ObjectArgs) || Prefix <- Prefixes])
+        ++ [{["ringtail"], ringtail_wm_page, []},
             {["ringtail", "status"], ringtail_wm_status, [status]},
             {["ringtail", "metrics"], ringtail_wm_status, [metrics]}].
 
