@@ -15,24 +15,27 @@
 -export([produce_doc_body/2, produce_multipart_body/2, produce_sibling_message_body/2, accept_doc_body/2]).
 
 -define(RIAK, riak_kv_wm_object).
-%% What Riak's resource answers, its context kept in ours. Written out for each callback, for a call of a function whose name is a
-%% variable is looked up every time, and there are twenty for each request.
--define(DELEGATE(Callback, RD, Context), kept(?RIAK:Callback(RD, Context#object.riak), Context)).
+%% What Riak's resource answers before the decision, its context kept in ours. Written out for each callback, for a call of a
+%% function whose name is a variable is looked up every time.
+-define(DELEGATE(Callback, RD, Context), kept(?RIAK:Callback(RD, Context#undecided.riak), Context)).
 
--record(object, {riak :: tuple(),                               % the context of Riak's resource
-                 unasked :: undefined | tuple(),                % what it was before Riak asked who the client is
-                 query_element :: pos_integer(),
-                 route = configured :: ringtail_hop:wanted(),   % where this node is no primary
-                 here = false :: boolean()}).                   % whether Riak's resource answers on this node
+%% The context until it is decided who serves the request, and to the end where that is not Riak's resource. Where it is, its own
+%% context takes the place of ours; `refused' does where a body turns out to be too large for it after all.
+-record(undecided, {riak :: tuple(),                                % the context of Riak's resource
+                    unasked :: undefined | tuple(),                 % what it was before Riak asked who the client is
+                    query_element :: pos_integer(),
+                    route = configured :: ringtail_hop:wanted()}).  % where this node is no primary
+
+-define(UNSERVED(Context), Context =:= refused orelse is_record(Context, undecided)).
 
 init(Args) ->
     {ok, Riak} = ?RIAK:init([{api_version, 3}, {prefix, "riak"}, {riak, local}]),
-    {ok, #object{riak = Riak, query_element = proplists:get_value(query_element, Args)}}.
+    {ok, #undecided{riak = Riak, query_element = proplists:get_value(query_element, Args)}}.
 
 ping(RD, Context) ->
     ringtail_wm:ping(RD, Context).
 
-service_available(RD, #object{query_element = Element} = Context) ->
+service_available(RD, #undecided{query_element = Element} = Context) ->
     case ringtail_wm:ready(RD, Context) of
         {true, Told, _} ->
             ?DELEGATE(service_available, ringtail_wm:query_with(quorums(wrq:method(RD)), Element, Told), Context);
@@ -44,19 +47,21 @@ service_available(RD, #object{query_element = Element} = Context) ->
 quorums(Method) when Method =:= 'GET'; Method =:= 'HEAD' -> [{"pr", "one"}];
 quorums(_) -> [{"pr", "one"}, {"pw", "one"}].
 
+allowed_methods(RD, Context) -> ?DELEGATE(allowed_methods, RD, Context).
+
 malformed_request(RD, Context) ->
     case ringtail_hop:route(RD, configured) of
         {ok, Route} ->
-            Routed = Context#object{route = Route},
+            Routed = Context#undecided{route = Route},
             ?DELEGATE(malformed_request, RD, Routed);
         {error, Message} -> ringtail_wm:refuse(400, bad_route, Message, RD, Context)
     end.
 
-is_authorized(RD, #object{riak = Unasked} = Context) ->
-    Asking = Context#object{unasked = Unasked},
+is_authorized(RD, #undecided{riak = Unasked} = Context) ->
+    Asking = Context#undecided{unasked = Unasked},
     ?DELEGATE(is_authorized, RD, Asking).
 
-forbidden(RD, #object{route = Route} = Context) ->
+forbidden(RD, #undecided{route = Route} = Context) ->
     Bucket = ringtail_wm:bucket(RD),
     case ringtail_place:primaries(Bucket, ringtail_wm:key(RD)) of
         {ok, Primaries} ->
@@ -72,7 +77,7 @@ forbidden(RD, #object{route = Route} = Context) ->
             ringtail_wm:refuse(503, Code, Detail, RD, Context)
     end.
 
-leave(Outcome, Primaries, RD, #object{unasked = Before, riak = After, route = Route} = Context) ->
+leave(Outcome, Primaries, RD, #undecided{unasked = Before, riak = After, route = Route} = Context) ->
     Security = ringtail_wm:security(Before, After, RD),
     Permission = riak_kv_wm_utils:method_to_perm(wrq:method(RD)),
     Bucket = {ringtail_wm:path_bytes(bucket_type, RD), ringtail_wm:path_bytes(bucket, RD)},
@@ -89,7 +94,7 @@ leave(Outcome, Primaries, RD, #object{unasked = Before, riak = After, route = Ro
 valid_entity_length(RD, Context) ->
     case reads_body(wrq:method(RD)) andalso ringtail_hop:too_large(RD) of
         false -> {true, RD, Context};
-        {true, Status, Told} -> {ringtail_wm:ending(Status), Told, Context#object{here = false}}
+        {true, Status, Told} -> {ringtail_wm:ending(Status), Told, refused}
     end.
 
 %% Nothing reads the body of any other, so its length is no matter.
@@ -97,58 +102,56 @@ reads_body(Method) -> Method =:= 'PUT' orelse Method =:= 'POST'.
 
 %% webmachine encodes the body of an error answer too, and asks for charset and encoding then. Riak's resource would
 %% read the object for that, from wherever it is, so it is not asked unless it answers.
-charsets_provided(RD, #object{here = false} = Context) -> {no_charset, RD, Context};
-charsets_provided(RD, Context) -> ?DELEGATE(charsets_provided, RD, Context).
+charsets_provided(RD, Context) when ?UNSERVED(Context) -> {no_charset, RD, Context};
+charsets_provided(RD, Riak) -> ?RIAK:charsets_provided(RD, Riak).
 
-encodings_provided(RD, #object{here = false} = Context) -> {[{"identity", fun(Body) -> Body end}], RD, Context};
-encodings_provided(RD, Context) -> ?DELEGATE(encodings_provided, RD, Context).
+encodings_provided(RD, Context) when ?UNSERVED(Context) -> {[{"identity", fun(Body) -> Body end}], RD, Context};
+encodings_provided(RD, Riak) -> ?RIAK:encodings_provided(RD, Riak).
 
 %% Asked when a 304 is sent, which may be another node's.
-generate_etag(RD, #object{here = false} = Context) -> {undefined, RD, Context};
-generate_etag(RD, Context) -> ?DELEGATE(generate_etag, RD, Context).
+generate_etag(RD, Context) when ?UNSERVED(Context) -> {undefined, RD, Context};
+generate_etag(RD, Riak) -> ?RIAK:generate_etag(RD, Riak).
 
 %% Riak 2.x has no such callback.
-is_conflict(RD, Context) ->
+is_conflict(RD, Riak) ->
     case erlang:function_exported(?RIAK, is_conflict, 2) of
-        true -> ?DELEGATE(is_conflict, RD, Context);
-        false -> {false, RD, Context}
+        true -> ?RIAK:is_conflict(RD, Riak);
+        false -> {false, RD, Riak}
     end.
 
-process_post(RD, Context) -> with_body(RD, Context, fun(Read) -> ?DELEGATE(process_post, Read, Context) end).
-accept_doc_body(RD, Context) -> with_body(RD, Context, fun(Read) -> ?DELEGATE(accept_doc_body, Read, Context) end).
+process_post(RD, Riak) -> with_body(RD, fun(Read) -> ?RIAK:process_post(Read, Riak) end).
+accept_doc_body(RD, Riak) -> with_body(RD, fun(Read) -> ?RIAK:accept_doc_body(Read, Riak) end).
 
 %% ---- As Riak has it ----
 
-allowed_methods(RD, Context) -> ?DELEGATE(allowed_methods, RD, Context).
-content_types_provided(RD, Context) -> ?DELEGATE(content_types_provided, RD, Context).
-content_types_accepted(RD, Context) -> ?DELEGATE(content_types_accepted, RD, Context).
-resource_exists(RD, Context) -> ?DELEGATE(resource_exists, RD, Context).
-last_modified(RD, Context) -> ?DELEGATE(last_modified, RD, Context).
-allow_missing_post(RD, Context) -> ?DELEGATE(allow_missing_post, RD, Context).
-post_is_create(RD, Context) -> ?DELEGATE(post_is_create, RD, Context).
-create_path(RD, Context) -> ?DELEGATE(create_path, RD, Context).
-delete_resource(RD, Context) -> ?DELEGATE(delete_resource, RD, Context).
-multiple_choices(RD, Context) -> ?DELEGATE(multiple_choices, RD, Context).
-produce_doc_body(RD, Context) -> ?DELEGATE(produce_doc_body, RD, Context).
-produce_multipart_body(RD, Context) -> ?DELEGATE(produce_multipart_body, RD, Context).
-produce_sibling_message_body(RD, Context) -> ?DELEGATE(produce_sibling_message_body, RD, Context).
+content_types_provided(RD, Riak) -> ?RIAK:content_types_provided(RD, Riak).
+content_types_accepted(RD, Riak) -> ?RIAK:content_types_accepted(RD, Riak).
+resource_exists(RD, Riak) -> ?RIAK:resource_exists(RD, Riak).
+last_modified(RD, Riak) -> ?RIAK:last_modified(RD, Riak).
+allow_missing_post(RD, Riak) -> ?RIAK:allow_missing_post(RD, Riak).
+post_is_create(RD, Riak) -> ?RIAK:post_is_create(RD, Riak).
+create_path(RD, Riak) -> ?RIAK:create_path(RD, Riak).
+delete_resource(RD, Riak) -> ?RIAK:delete_resource(RD, Riak).
+multiple_choices(RD, Riak) -> ?RIAK:multiple_choices(RD, Riak).
+produce_doc_body(RD, Riak) -> ?RIAK:produce_doc_body(RD, Riak).
+produce_multipart_body(RD, Riak) -> ?RIAK:produce_multipart_body(RD, Riak).
+produce_sibling_message_body(RD, Riak) -> ?RIAK:produce_sibling_message_body(RD, Riak).
 
 %% ---- Inside ----
 
 kept({Answer, Told, Riak}, Context) ->
-    {Answer, Told, Context#object{riak = Riak}}.
+    {Answer, Told, Context#undecided{riak = Riak}}.
 
-serve(RD, Context) ->
-    Here = Context#object{here = true},
-    ?DELEGATE(forbidden, RD, Here).
+serve(RD, #undecided{riak = Riak}) ->
+    ?RIAK:forbidden(RD, Riak).
 
 %% A body without a length is counted as it is read, before Riak sees it.
-with_body(RD, Context, Take) ->
+with_body(RD, Take) ->
     Limited = wrq:set_max_recv_body(ringtail_config:max_body(), RD),
     try wrq:req_body(Limited) of
         _ -> Take(Limited)
     catch
         exit:"request body too large" ->
             {Status, Told} = ringtail_hop:body_too_large(RD),
-            {ringtail_wm:ending(Status), Told, Context#object{here = false}}
+            {ringtail_wm:ending(Status), Told, refused}
     end.
