@@ -26,19 +26,17 @@ ping(RD, Context) ->
 -spec ready(reqdata(), Context) -> result(Context).
 ready(RD, Context) ->
     case ringtail_source:named(cluster(RD)) of
-        {ok, Source} -> known(ringtail_source:prepared(Source), Source, RD, Context);
-        {unknown, Known} -> unknown_cluster(Known, RD, Context)
+        {ok, Source} ->
+            Prepared = ringtail_source:prepared(Source),
+            Told = told(Prepared, Source, RD),
+            %% Prepared headers come with the snapshot.
+            case Prepared =/= none orelse ringtail_source:is_there(Source) of
+                true -> {true, Told, Context};
+                {error, {Code, Detail}} -> refuse(503, Code, Detail, Told, Context)
+            end;
+        {unknown, Known} ->
+            unknown_cluster(Known, RD, Context)
     end.
-
-known(none, Source, RD, Context) ->
-    Told = told(Source, RD),
-    case ringtail_source:is_there(Source) of
-        true -> {true, Told, Context};
-        {error, {Code, Detail}} -> refuse(503, Code, Detail, Told, Context)
-    end;
-%% They come with the snapshot, so there is one.
-known(Prepared, Source, RD, Context) ->
-    {true, told(Prepared, Source, RD), Context}.
 
 %% @doc The same for what is not about one cluster of several: the first one's headers, and no condition.
 -spec told(reqdata()) -> reqdata().
