@@ -17,6 +17,7 @@
 -export([chash/4, chash_dirty/4, primaries/6, primaries_dirty/6, preflist/7, preflist_dirty/7]).
 -export([primaries_many/4, preflist_many/5]).
 -export([primaries_of_hash/3, primaries_of_hash_dirty/3, preflist_of_hash/4, preflist_of_hash_dirty/4]).
+-export([primaries_places/6, preflist_places/7, primaries_of_hash_places/3, preflist_of_hash_places/4]).
 -export([topology/1, topology_document/3, topology_difference/5, node_uuid/2]).
 -export_type([failure/0, keyfun/0, hash/0, entry/0, annotated/0, up/0]).
 
@@ -116,6 +117,24 @@ first(Function, Args) ->
             erlang:error({nif_not_loaded, Reason})
     end.
 
+%% ---- Answers for one key, which name places where they can ----
+
+-spec primaries(term(), binary(), binary(), binary(), keyfun(), pos_integer()) -> {ok, [entry()]} | failure().
+primaries(Ring, Type, Bucket, Key, Keyfun, N) ->
+    ringtail_grid:primaries(primaries_places(Ring, Type, Bucket, Key, Keyfun, N)).
+
+-spec primaries_of_hash(term(), hash(), pos_integer()) -> {ok, [entry()]} | failure().
+primaries_of_hash(Ring, Hash, N) ->
+    ringtail_grid:primaries(primaries_of_hash_places(Ring, Hash, N)).
+
+-spec preflist(term(), binary(), binary(), binary(), keyfun(), pos_integer(), up()) -> {ok, [annotated()]} | failure().
+preflist(Ring, Type, Bucket, Key, Keyfun, N, Up) ->
+    ringtail_grid:preflist(preflist_places(Ring, Type, Bucket, Key, Keyfun, N, Up)).
+
+-spec preflist_of_hash(term(), hash(), pos_integer(), up()) -> {ok, [annotated()]} | failure().
+preflist_of_hash(Ring, Hash, N, Up) ->
+    ringtail_grid:preflist(preflist_of_hash_places(Ring, Hash, N, Up)).
+
 %% ---- Stubs: replaced by the library, documented in native/ringtail-nif/src ----
 
 -spec version() -> binary().
@@ -163,18 +182,19 @@ chash(Type, Bucket, Key, Keyfun) ->
 chash_dirty(Type, Bucket, Key, Keyfun) ->
     first(chash_dirty, [Type, Bucket, Key, Keyfun]).
 
--spec primaries(term(), binary(), binary(), binary(), keyfun(), pos_integer()) -> {ok, [entry()]} | failure().
-primaries(Ring, Type, Bucket, Key, Keyfun, N) ->
-    first(primaries, [Ring, Type, Bucket, Key, Keyfun, N]).
+-spec primaries_places(term(), binary(), binary(), binary(), keyfun(), pos_integer()) ->
+          ringtail_grid:primaries() | {ok, [entry()]} | failure().
+primaries_places(Ring, Type, Bucket, Key, Keyfun, N) ->
+    first(primaries_places, [Ring, Type, Bucket, Key, Keyfun, N]).
 
 -spec primaries_dirty(term(), binary(), binary(), binary(), keyfun(), pos_integer()) -> {ok, [entry()]} | failure().
 primaries_dirty(Ring, Type, Bucket, Key, Keyfun, N) ->
     first(primaries_dirty, [Ring, Type, Bucket, Key, Keyfun, N]).
 
--spec preflist(term(), binary(), binary(), binary(), keyfun(), pos_integer(), up()) ->
-          {ok, [annotated()]} | failure().
-preflist(Ring, Type, Bucket, Key, Keyfun, N, Up) ->
-    first(preflist, [Ring, Type, Bucket, Key, Keyfun, N, Up]).
+-spec preflist_places(term(), binary(), binary(), binary(), keyfun(), pos_integer(), up()) ->
+          ringtail_grid:preflist() | {ok, [annotated()]} | failure().
+preflist_places(Ring, Type, Bucket, Key, Keyfun, N, Up) ->
+    first(preflist_places, [Ring, Type, Bucket, Key, Keyfun, N, Up]).
 
 -spec preflist_dirty(term(), binary(), binary(), binary(), keyfun(), pos_integer(), up()) ->
           {ok, [annotated()]} | failure().
@@ -189,17 +209,18 @@ primaries_many(Ring, Keys, Keyfun, N) ->
 preflist_many(Ring, Keys, Keyfun, N, Up) ->
     first(preflist_many, [Ring, Keys, Keyfun, N, Up]).
 
--spec primaries_of_hash(term(), hash(), pos_integer()) -> {ok, [entry()]} | failure().
-primaries_of_hash(Ring, Hash, N) ->
-    first(primaries_of_hash, [Ring, Hash, N]).
+-spec primaries_of_hash_places(term(), hash(), pos_integer()) -> ringtail_grid:primaries() | {ok, [entry()]} | failure().
+primaries_of_hash_places(Ring, Hash, N) ->
+    first(primaries_of_hash_places, [Ring, Hash, N]).
 
 -spec primaries_of_hash_dirty(term(), hash(), pos_integer()) -> {ok, [entry()]} | failure().
 primaries_of_hash_dirty(Ring, Hash, N) ->
     first(primaries_of_hash_dirty, [Ring, Hash, N]).
 
--spec preflist_of_hash(term(), hash(), pos_integer(), up()) -> {ok, [annotated()]} | failure().
-preflist_of_hash(Ring, Hash, N, Up) ->
-    first(preflist_of_hash, [Ring, Hash, N, Up]).
+-spec preflist_of_hash_places(term(), hash(), pos_integer(), up()) ->
+          ringtail_grid:preflist() | {ok, [annotated()]} | failure().
+preflist_of_hash_places(Ring, Hash, N, Up) ->
+    first(preflist_of_hash_places, [Ring, Hash, N, Up]).
 
 -spec preflist_of_hash_dirty(term(), hash(), pos_integer(), up()) -> {ok, [annotated()]} | failure().
 preflist_of_hash_dirty(Ring, Hash, N, Up) ->

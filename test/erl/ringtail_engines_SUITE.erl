@@ -44,7 +44,7 @@ nif_suite(_) ->
     Cases = [every_ring_of_the_vectors, every_hash_of_the_vectors, every_preflist_of_the_vectors, documents_of_every_ring,
              key_documents, batches_equal_single_calls, batch_longer_than_a_slice, bad_rings, bad_n, bad_arguments,
              empty_and_huge_keys, custom_keyfun, unknown_nodes_make_no_atoms, node_met_after_its_ring, foreign_handles,
-             console_calls, many_readers_of_one_ring, check_without_riak_core, check_with_riak_core],
+             console_calls, indices_of_every_size, many_readers_of_one_ring, check_without_riak_core, check_with_riak_core],
     %% What is not there cannot be left out by mistake.
     AboutTheLibrary = [panic_is_an_exception, large_input_takes_the_dirty_way, rings_leave_no_memory_behind,
                        every_stub_has_its_nif, versions_agree],
@@ -214,9 +214,10 @@ engines_are_chosen(_) ->
     {ok, Hash} = ringtail_engine:chash(<<"default">>, <<"b">>, <<"k">>, std),
     ?assertEqual(lists:flatten(io_lib:format("port ~w~n", [Hash])), Said).
 
-%% Every stub of the NIF but those about the library itself.
+%% All of ringtail_nif but what is about the library itself, and what it makes of its answers for itself.
 every_nif_has_its_operation(_) ->
-    NotHere = [load, library, module_info, version, provoke_panic, provoke_panic_dirty],
+    NotHere = [load, library, module_info, version, provoke_panic, provoke_panic_dirty,
+               primaries_places, preflist_places, primaries_of_hash_places, preflist_of_hash_places],
     Functions = [{Name, Arity} || {Name, Arity} <- ringtail_nif:module_info(exports), not lists:member(Name, NotHere)],
     Ring = ringtail_port_ring(),
     [begin

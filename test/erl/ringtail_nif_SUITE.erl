@@ -9,7 +9,7 @@
          documents_of_every_ring/1, key_documents/1, batches_equal_single_calls/1, batch_longer_than_a_slice/1,
          bad_rings/1, bad_n/1, bad_arguments/1, empty_and_huge_keys/1, custom_keyfun/1,
          unknown_nodes_make_no_atoms/1, node_met_after_its_ring/1, foreign_handles/1, console_calls/1,
-         panic_is_an_exception/1, many_readers_of_one_ring/1, large_input_takes_the_dirty_way/1, rings_leave_no_memory_behind/1,
+         panic_is_an_exception/1, indices_of_every_size/1, many_readers_of_one_ring/1, large_input_takes_the_dirty_way/1, rings_leave_no_memory_behind/1,
          every_stub_has_its_nif/1, versions_agree/1, check_without_riak_core/1, check_with_riak_core/1]).
 
 suite() ->
@@ -19,7 +19,7 @@ all() ->
     [every_ring_of_the_vectors, every_hash_of_the_vectors, every_preflist_of_the_vectors, documents_of_every_ring,
      key_documents, batches_equal_single_calls, batch_longer_than_a_slice, bad_rings, bad_n, bad_arguments,
      empty_and_huge_keys, custom_keyfun, unknown_nodes_make_no_atoms, node_met_after_its_ring, foreign_handles,
-     console_calls, panic_is_an_exception, many_readers_of_one_ring, large_input_takes_the_dirty_way, rings_leave_no_memory_behind,
+     console_calls, panic_is_an_exception, indices_of_every_size, many_readers_of_one_ring, large_input_takes_the_dirty_way, rings_leave_no_memory_behind,
      every_stub_has_its_nif, versions_agree, check_without_riak_core, check_with_riak_core].
 
 %% ---- Vectors ----
@@ -331,7 +331,29 @@ panic_is_an_exception(_) ->
     ?assertError(nif_panicked, ringtail_nif:provoke_panic_dirty()),
     ?assertMatch({ok, _}, ringtail_engine:chash(<<"default">>, <<"b">>, <<"k">>, std)).
 
-%% More processes than cache shards, and every answer right.
+%% Sizes on the grid of literals, whose answers come by another way, and sizes that are not; three entries, which come by yet
+%% another, and other numbers of them.
+indices_of_every_size(_) ->
+    Nodes = {'riak1@10.0.0.1', 'riak2@10.0.0.2', 'riak7@10.0.0.7'},
+    Sizes = [1 bsl Power || Power <- lists:seq(0, 13)] ++ [3, 5, 12, 100, 1023, 4097],
+    lists:foreach(
+      fun(Size) ->
+              Model = ringtail_model:ring(Size, [element(I rem 3 + 1, Nodes) || I <- lists:seq(1, Size)]),
+              {ok, Ring} = ringtail_engine:load_ring(ringtail_model:term(Model)),
+              [same_as_model(Ring, Model, <<Size:16, Key>>, N, Up)
+               || Key <- lists:seq(1, 20), N <- [1, 2, 3, 4], N =< Size,
+                  Up <- [all, tuple_to_list(Nodes), ['riak2@10.0.0.2'], []]]
+      end, Sizes).
+
+same_as_model(Ring, Model, Key, N, Up) ->
+    Hash = ringtail_model:hash(<<"default">>, <<"b">>, Key, std),
+    Primaries = ringtail_model:primaries(Model, Hash, N),
+    Preflist = ringtail_model:preflist(Model, Hash, N, case Up of all -> lists:usort(element(2, Model)); _ -> Up end),
+    ?assertEqual({ok, Primaries}, ringtail_engine:primaries(Ring, <<"default">>, <<"b">>, Key, std, N)),
+    ?assertEqual({ok, Primaries}, ringtail_engine:primaries_of_hash(Ring, <<Hash:160>>, N)),
+    ?assertEqual({ok, Preflist}, ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, Key, std, N, Up)),
+    ?assertEqual({ok, Preflist}, ringtail_engine:preflist_of_hash(Ring, <<Hash:160>>, N, Up)).
+
 many_readers_of_one_ring(_) ->
     Ring = load("spread1024x12"),
     {ok, Owners} = ringtail_engine:owners(Ring),
@@ -427,7 +449,8 @@ resident() ->
 
 every_stub_has_its_nif(_) ->
     ok = ringtail_nif:load(),
-    Plain = [{load, 0}, {library, 0}, {module_info, 0}, {module_info, 1}],
+    Plain = [{load, 0}, {library, 0}, {module_info, 0}, {module_info, 1},
+             {primaries, 6}, {preflist, 7}, {primaries_of_hash, 3}, {preflist_of_hash, 4}],
     Stubs = ringtail_nif:module_info(exports) -- Plain,
     {ok, {_, [{abstract_code, {_, Forms}}]}} = beam_lib:chunks(code:which(ringtail_nif), [abstract_code]),
     ?assertEqual(lists:sort(Stubs), lists:sort([{Name, Arity} || {function, _, Name, Arity, [{clause, _, _, _, [Body]}]} <- Forms,

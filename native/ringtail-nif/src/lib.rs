@@ -4,8 +4,8 @@
 //!
 //! A normal scheduler must get its thread back within a millisecond, so every function here says where it runs and why:
 //!
-//! * `chash`, `primaries`, `preflist`, `ring_size`, `node_uuid`, `version`: normal. About a microsecond for the keys of real life. What can
-//!   be large (key bytes, n, the list of up nodes, a ring of unusual size) has a twin `*_dirty`; the Erlang wrapper
+//! * `chash`, `*_places`, `ring_size`, `node_uuid`, `version`: normal. About a microsecond for the keys of real life. What
+//!   can be large (key bytes, n, the list of up nodes, a ring of unusual size) has a twin `*_dirty`; the Erlang wrapper
 //!   `ringtail_engine` knows the sizes without touching the data and chooses.
 //! * `ring_load`, `ring_info`, `owners`, `document`, `key_document`, `topology*`, and the batches `*_many`: dirty CPU, always. Their work
 //!   grows with the ring or the batch. The wrapper cuts batches into slices, so that no call holds a dirty scheduler for long.
@@ -17,11 +17,11 @@
 //! the very library that ships. They do nothing else.
 
 mod args;
-mod cache;
 mod document;
 mod fault;
 mod loaded;
 mod lookup;
+mod owners;
 mod topology;
 
 rustler::init!("ringtail_nif");

@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use ringtail_core::{NVal, NodeId, Position, Ring};
+use ringtail_core::{NodeId, Ring};
 use rustler::{Atom, Env, Resource, Term};
 
-use crate::cache::{Form, TermCache};
 use crate::fault::{Failure, Fault};
+use crate::owners::grid_step;
 
 /// A ring with what is needed to speak of it in terms of the VM.
 pub struct LoadedRing {
     ring: Ring,
     atoms: NodeAtoms,
-    terms: TermCache,
+    grid_step: Option<u32>,
 }
 
 #[rustler::resource_impl]
@@ -22,11 +22,17 @@ impl Resource for LoadedRing {}
 impl LoadedRing {
     pub fn new(env: Env, ring: Ring) -> Self {
         let atoms = NodeAtoms::new(env, &ring);
-        Self { ring, atoms, terms: TermCache::default() }
+        let grid_step = grid_step(ring.size());
+        Self { ring, atoms, grid_step }
     }
 
     pub fn ring(&self) -> &Ring {
         &self.ring
+    }
+
+    /// How far apart the ring's partitions are on the grid of `ringtail_grid`; `None` if they are not on it.
+    pub fn grid_step(&self) -> Option<u32> {
+        self.grid_step
     }
 
     pub fn atoms(&self) -> &NodeAtoms {
@@ -34,38 +40,9 @@ impl LoadedRing {
     }
 
     /// The node's atom, or the fault that names it.
+    #[inline]
     pub fn node_atom(&self, env: Env, node: NodeId) -> Result<Atom, Failure> {
         self.atoms.atom(env, &self.ring, node)
-    }
-
-    /// A list of the owners of `n` consecutive partitions; `n` must fit the ring.
-    pub fn owner_list<'a>(
-        &self,
-        env: Env<'a>,
-        first: Position,
-        n: NVal,
-        form: Form,
-    ) -> Result<Term<'a>, Failure> {
-        self.terms.with(self, |terms| terms.owner_list(env, first, n.get(), form))
-    }
-
-    /// Terms `{Index, Owner}` for the given positions, in their order.
-    pub fn owner_pairs<'a>(
-        &self,
-        env: Env<'a>,
-        positions: impl Iterator<Item = Position>,
-    ) -> Result<Vec<Term<'a>>, Failure> {
-        self.terms.with(self, |terms| terms.owner_pairs(env, positions))
-    }
-
-    /// Terms `{Index, Node}` where the node need not be the owner.
-    pub fn pairs<'a>(
-        &self,
-        env: Env<'a>,
-        places: impl Iterator<Item = (Position, NodeId)>,
-    ) -> Result<Vec<Term<'a>>, Failure> {
-        self.terms
-            .with(self, |terms| places.map(|(position, node)| terms.pair(env, position, node)).collect())
     }
 }
 
@@ -88,6 +65,7 @@ impl NodeAtoms {
         Self { nodes: nodes.collect(), atoms }
     }
 
+    #[inline]
     fn atom(&self, env: Env, ring: &Ring, node: NodeId) -> Result<Atom, Failure> {
         let cell = &self.atoms[usize::from(node.0)];
         if let Some(atom) = cell.get() {

@@ -1,16 +1,16 @@
 //! Rings, hashes, primaries and preflists.
 
-use ringtail_core::{KeyHash, MemberStatus, NVal, PreflistEntry, PreflistKind, Ring, UpNodes};
+use ringtail_core::{KeyHash, MemberStatus, NVal, NodeId, Position, PreflistEntry, Ring, UpNodes};
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
 use crate::args;
-use crate::cache::Form;
 use crate::fault::{Failure, answer, binary, whole};
 use crate::loaded::LoadedRing;
+use crate::owners::{Pairs, annotated_places, kind_atom, places};
 
 mod atoms {
     rustler::atoms! {
-        primary, fallback, undefined,
+        ok, undefined,
         joining, valid, leaving, exiting, down, invalid,
         ring_size, cluster_name, nodename, claimant, members, rvsn_sum, vclock_sum, resizing, pending,
     }
@@ -81,8 +81,12 @@ fn owners<'a>(env: Env<'a>, ring: Term<'a>) -> Term<'a> {
     answer(
         env,
         args::ring(ring).and_then(|loaded| {
-            let positions = (0..loaded.ring().size()).map(ringtail_core::Position);
-            Ok(loaded.owner_pairs(env, positions)?.encode(env))
+            let ring = loaded.ring();
+            let positions = (0..ring.size()).map(Position);
+            owner_list(
+                &mut Pairs::once(env, loaded),
+                positions.map(|position| (position, ring.owner(position))),
+            )
         }),
     )
 }
@@ -120,8 +124,18 @@ fn hash<'a>(
     Ok(binary(env, hash.as_bytes()))
 }
 
+/// How the answer for one key names partitions.
+#[derive(Clone, Copy)]
+enum Naming {
+    /// `{ok, Owners}`, by their indices.
+    Indices,
+    /// By places on the grid, without an `ok`, if the ring lies on it; else by indices.
+    Places,
+}
+
+/// `{ok, [{Index, Node}]}`, or what [`places`] makes.
 #[rustler::nif]
-fn primaries<'a>(
+fn primaries_places<'a>(
     env: Env<'a>,
     ring: Term<'a>,
     bucket_type: Term<'a>,
@@ -130,7 +144,7 @@ fn primaries<'a>(
     keyfun: Term<'a>,
     n: Term<'a>,
 ) -> Term<'a> {
-    whole(env, primaries_of(env, ring, bucket_type, bucket, key, keyfun, n))
+    whole(env, primaries_of(env, ring, bucket_type, bucket, key, keyfun, n, Naming::Places))
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -143,9 +157,11 @@ fn primaries_dirty<'a>(
     keyfun: Term<'a>,
     n: Term<'a>,
 ) -> Term<'a> {
-    whole(env, primaries_of(env, ring, bucket_type, bucket, key, keyfun, n))
+    whole(env, primaries_of(env, ring, bucket_type, bucket, key, keyfun, n, Naming::Indices))
 }
 
+#[allow(clippy::too_many_arguments)] // the arguments of an Erlang function, one term each
+#[inline(always)]
 fn primaries_of<'a>(
     env: Env<'a>,
     ring: Term<'a>,
@@ -154,34 +170,23 @@ fn primaries_of<'a>(
     key: Term<'a>,
     keyfun: Term<'a>,
     n: Term<'a>,
+    naming: Naming,
 ) -> Result<Term<'a>, Failure> {
     let loaded = args::ring(ring)?;
     let n = args::n_val(n)?;
     let hash = args::key_hash(bucket_type, bucket, key, args::keyfun(keyfun)?)?;
-    primary_list(env, loaded, &hash, n, Form::Answer)
-}
-
-/// `[{Index, Node}]`, owners whether up or not; by itself or as a whole answer.
-fn primary_list<'a>(
-    env: Env<'a>,
-    loaded: &LoadedRing,
-    hash: &KeyHash,
-    n: NVal,
-    form: Form,
-) -> Result<Term<'a>, Failure> {
-    loaded.ring().check_n(n)?;
-    loaded.owner_list(env, loaded.ring().position(hash), n, form)
+    primaries_answer(env, loaded, &hash, n, naming)
 }
 
 /// The primaries of a hash that riak_core computed, for keyfuns that only it knows.
 #[rustler::nif]
-fn primaries_of_hash<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Term<'a> {
-    whole(env, hash_primaries(env, ring, hash, n))
+fn primaries_of_hash_places<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Term<'a> {
+    whole(env, hash_primaries(env, ring, hash, n, Naming::Places))
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
 fn primaries_of_hash_dirty<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Term<'a> {
-    whole(env, hash_primaries(env, ring, hash, n))
+    whole(env, hash_primaries(env, ring, hash, n, Naming::Indices))
 }
 
 fn hash_primaries<'a>(
@@ -189,41 +194,40 @@ fn hash_primaries<'a>(
     ring: Term<'a>,
     hash: Term<'a>,
     n: Term<'a>,
+    naming: Naming,
 ) -> Result<Term<'a>, Failure> {
-    primary_list(env, args::ring(ring)?, &args::hash(hash)?, args::n_val(n)?, Form::Answer)
+    primaries_answer(env, args::ring(ring)?, &args::hash(hash)?, args::n_val(n)?, naming)
 }
 
-/// The preflist of a hash that riak_core computed.
-#[rustler::nif]
-fn preflist_of_hash<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: Term<'a>, up: Term<'a>) -> Term<'a> {
-    answer(env, hash_preflist(env, ring, hash, n, up))
-}
-
-#[rustler::nif(schedule = "DirtyCpu")]
-fn preflist_of_hash_dirty<'a>(
+#[inline(always)]
+fn primaries_answer<'a>(
     env: Env<'a>,
-    ring: Term<'a>,
-    hash: Term<'a>,
-    n: Term<'a>,
-    up: Term<'a>,
-) -> Term<'a> {
-    answer(env, hash_preflist(env, ring, hash, n, up))
-}
-
-fn hash_preflist<'a>(
-    env: Env<'a>,
-    ring: Term<'a>,
-    hash: Term<'a>,
-    n: Term<'a>,
-    up: Term<'a>,
+    loaded: &LoadedRing,
+    hash: &KeyHash,
+    n: NVal,
+    naming: Naming,
 ) -> Result<Term<'a>, Failure> {
-    let loaded = args::ring(ring)?;
-    annotated_list(env, loaded, &args::hash(hash)?, args::n_val(n)?, &args::up_nodes(loaded, up)?)
+    let primaries = loaded.ring().primaries(hash, n)?.map(|primary| (primary.position, primary.node));
+    match (naming, loaded.grid_step()) {
+        (Naming::Places, Some(step)) => places(env, loaded, step, primaries),
+        _ => Ok((atoms::ok(), owner_list(&mut Pairs::once(env, loaded), primaries)?).encode(env)),
+    }
 }
 
+/// `[{Index, Node}]`
+fn owner_list<'a>(
+    pairs: &mut Pairs<'a, '_>,
+    owners: impl Iterator<Item = (Position, NodeId)>,
+) -> Result<Term<'a>, Failure> {
+    let owners =
+        owners.map(|(position, node)| pairs.pair(position, node)).collect::<Result<Vec<Term>, Failure>>()?;
+    Ok(list(pairs.env(), owners))
+}
+
+/// `{ok, [{{Index, Node}, primary | fallback}]}`, or what [`annotated_places`] makes.
 #[rustler::nif]
-#[allow(clippy::too_many_arguments)] // the arguments of an Erlang function, one term each
-fn preflist<'a>(
+#[allow(clippy::too_many_arguments)]
+fn preflist_places<'a>(
     env: Env<'a>,
     ring: Term<'a>,
     bucket_type: Term<'a>,
@@ -233,7 +237,7 @@ fn preflist<'a>(
     n: Term<'a>,
     up: Term<'a>,
 ) -> Term<'a> {
-    answer(env, preflist_of(env, ring, bucket_type, bucket, key, keyfun, n, up))
+    whole(env, preflist_of(env, ring, bucket_type, bucket, key, keyfun, n, up, Naming::Places))
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -248,7 +252,7 @@ fn preflist_dirty<'a>(
     n: Term<'a>,
     up: Term<'a>,
 ) -> Term<'a> {
-    answer(env, preflist_of(env, ring, bucket_type, bucket, key, keyfun, n, up))
+    whole(env, preflist_of(env, ring, bucket_type, bucket, key, keyfun, n, up, Naming::Indices))
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -261,36 +265,72 @@ fn preflist_of<'a>(
     keyfun: Term<'a>,
     n: Term<'a>,
     up: Term<'a>,
+    naming: Naming,
 ) -> Result<Term<'a>, Failure> {
     let loaded = args::ring(ring)?;
     let n = args::n_val(n)?;
     let hash = args::key_hash(bucket_type, bucket, key, args::keyfun(keyfun)?)?;
-    let up = args::up_nodes(loaded, up)?;
-    annotated_list(env, loaded, &hash, n, &up)
+    preflist_answer(env, loaded, &hash, n, &args::up_nodes(loaded, up)?, naming)
 }
 
-/// `[{{Index, Node}, primary | fallback}]`, the form of `riak_core_apl:get_apl_ann/4`.
-fn annotated_list<'a>(
+/// The preflist of a hash that riak_core computed.
+#[rustler::nif]
+fn preflist_of_hash_places<'a>(
+    env: Env<'a>,
+    ring: Term<'a>,
+    hash: Term<'a>,
+    n: Term<'a>,
+    up: Term<'a>,
+) -> Term<'a> {
+    whole(env, hash_preflist(env, ring, hash, n, up, Naming::Places))
+}
+
+#[rustler::nif(schedule = "DirtyCpu")]
+fn preflist_of_hash_dirty<'a>(
+    env: Env<'a>,
+    ring: Term<'a>,
+    hash: Term<'a>,
+    n: Term<'a>,
+    up: Term<'a>,
+) -> Term<'a> {
+    whole(env, hash_preflist(env, ring, hash, n, up, Naming::Indices))
+}
+
+fn hash_preflist<'a>(
+    env: Env<'a>,
+    ring: Term<'a>,
+    hash: Term<'a>,
+    n: Term<'a>,
+    up: Term<'a>,
+    naming: Naming,
+) -> Result<Term<'a>, Failure> {
+    let loaded = args::ring(ring)?;
+    preflist_answer(env, loaded, &args::hash(hash)?, args::n_val(n)?, &args::up_nodes(loaded, up)?, naming)
+}
+
+fn preflist_answer<'a>(
     env: Env<'a>,
     loaded: &LoadedRing,
     hash: &KeyHash,
     n: NVal,
     up: &UpNodes,
+    naming: Naming,
 ) -> Result<Term<'a>, Failure> {
-    // The usual case, every primary up, is a list that is there already.
-    if loaded.ring().primaries(hash, n)?.all(|primary| up.contains(primary.node)) {
-        return loaded.owner_list(env, loaded.ring().position(hash), n, Form::Annotated);
+    let entries = loaded.ring().preflist(hash, n, up)?;
+    match (naming, loaded.grid_step()) {
+        (Naming::Places, Some(step)) => annotated_places(env, loaded, step, &entries),
+        _ => Ok((atoms::ok(), annotated_list(&mut Pairs::once(env, loaded), &entries)?).encode(env)),
     }
-    let entries: Vec<PreflistEntry> = loaded.ring().preflist(hash, n, up)?;
-    let pairs = loaded.pairs(env, entries.iter().map(|entry| (entry.position, entry.node)))?;
-    let annotated = pairs.into_iter().zip(&entries).map(|(pair, entry)| {
-        let kind = match entry.kind {
-            PreflistKind::Primary => atoms::primary(),
-            PreflistKind::Fallback => atoms::fallback(),
-        };
-        (pair, kind).encode(env)
+}
+
+/// `[{{Index, Node}, primary | fallback}]`, the form of `riak_core_apl:get_apl_ann/4`.
+fn annotated_list<'a>(pairs: &mut Pairs<'a, '_>, entries: &[PreflistEntry]) -> Result<Term<'a>, Failure> {
+    let annotated = entries.iter().map(|entry| {
+        let pair = pairs.pair(entry.position, entry.node)?;
+        Ok((pair, kind_atom(entry.kind)).encode(pairs.env()))
     });
-    Ok(list(env, annotated.collect()))
+    let annotated = annotated.collect::<Result<Vec<Term>, Failure>>()?;
+    Ok(list(pairs.env(), annotated))
 }
 
 /// Dirty: a batch. `Keys` is a list of `{Type, Bucket, Key}`; the answer has one list of pairs for each, in order.
@@ -306,7 +346,11 @@ fn primaries_many<'a>(
         env,
         args::ring(ring).and_then(|loaded| {
             let n = args::n_val(n)?;
-            batch(env, keys, keyfun, |hash| primary_list(env, loaded, hash, n, Form::Plain))
+            let mut pairs = Pairs::shared(env, loaded);
+            batch(env, keys, keyfun, |hash| {
+                let primaries = loaded.ring().primaries(hash, n)?;
+                owner_list(&mut pairs, primaries.map(|primary| (primary.position, primary.node)))
+            })
         }),
     )
 }
@@ -326,7 +370,10 @@ fn preflist_many<'a>(
         args::ring(ring).and_then(|loaded| {
             let n = args::n_val(n)?;
             let up = args::up_nodes(loaded, up)?;
-            batch(env, keys, keyfun, |hash| annotated_list(env, loaded, hash, n, &up))
+            let mut pairs = Pairs::shared(env, loaded);
+            batch(env, keys, keyfun, |hash| {
+                annotated_list(&mut pairs, &loaded.ring().preflist(hash, n, &up)?)
+            })
         }),
     )
 }
