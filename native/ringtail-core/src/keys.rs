@@ -80,17 +80,26 @@ const INITIAL: [u32; 5] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0
 /// The bytes are those Riak stores: percent-decoded, if they came from a URL. Empty names are hashed like any others.
 /// A name of 4 GiB or more is beyond what an Erlang binary term can carry and has no hash in Riak; the result then is
 /// some hash.
+#[inline(always)]
 pub fn hash_key(bucket_type: &[u8], bucket: &[u8], key: &[u8], keyfun: Keyfun) -> KeyHash {
     let bucket_type = (bucket_type != DEFAULT_TYPE).then_some(bucket_type);
     let key = (keyfun == Keyfun::Std).then_some(key);
     let len = bucket_type.map_or(0, <[u8]>::len) + bucket.len() + key.map_or(0, <[u8]>::len);
-    if len <= SMALL_TERM - OVERHEAD - PADDING {
-        let mut term = SmallTerm { bytes: &mut [0; SMALL_TERM], len: 0 };
-        write_term(&mut term, bucket_type, bucket, key);
-        term.hash()
+    if len <= BLOCK - OVERHEAD - PADDING {
+        hash_small::<BLOCK>(bucket_type, bucket, key)
+    } else if len <= SMALL_TERM - OVERHEAD - PADDING {
+        hash_small::<SMALL_TERM>(bucket_type, bucket, key)
     } else {
         hash_long(bucket_type, bucket, key)
     }
+}
+
+/// A term of up to this many bytes, padding included; less room is less to clear.
+#[inline(always)]
+fn hash_small<const ROOM: usize>(bucket_type: Option<&[u8]>, bucket: &[u8], key: Option<&[u8]>) -> KeyHash {
+    let mut term = SmallTerm { bytes: &mut [0; ROOM], len: 0 };
+    write_term(&mut term, bucket_type, bucket, key);
+    term.hash()
 }
 
 /// Apart, so that the hasher's state takes no part in the frame of the usual case.
@@ -114,12 +123,12 @@ trait Sink {
 
 /// The bytes are elsewhere so that their address, which copying gives away, is not that of the length, which then stays
 /// in a register.
-struct SmallTerm<'a> {
-    bytes: &'a mut [u8; SMALL_TERM],
+struct SmallTerm<'a, const ROOM: usize> {
+    bytes: &'a mut [u8; ROOM],
     len: usize,
 }
 
-impl SmallTerm<'_> {
+impl<const ROOM: usize> SmallTerm<'_, ROOM> {
     /// Pads the term as FIPS 180-4 says (5.1.1) and hashes it.
     #[inline(always)]
     fn hash(&mut self) -> KeyHash {
@@ -140,7 +149,7 @@ impl SmallTerm<'_> {
     }
 }
 
-impl Sink for SmallTerm<'_> {
+impl<const ROOM: usize> Sink for SmallTerm<'_, ROOM> {
     #[inline(always)]
     fn put(&mut self, bytes: &[u8]) {
         self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
