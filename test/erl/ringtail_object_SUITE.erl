@@ -15,7 +15,7 @@ all() ->
      types_are_remembered_only_once_they_exist, odd_keys,
      proxied_as_if_served_here, siblings_and_conditions_through_a_proxy, large_bodies_through_a_proxy,
      redirect_keeps_path_and_query, a_request_is_forwarded_once, rings_that_disagree, pr_and_pw_default_to_one,
-     body_over_the_limit, topology_and_differences, killed_primary_n_val_1, n_val_3_with_primaries_down].
+     body_over_the_limit, a_connection_has_its_heap_back, topology_and_differences, killed_primary_n_val_1, n_val_3_with_primaries_down].
 
 init_per_suite(Config) ->
     Types = [{<<"t1">>, [{n_val, 1}, {allow_mult, false}]}, {<<"t3">>, [{n_val, 3}]}, {<<"t5">>, [{n_val, 5}]},
@@ -370,6 +370,33 @@ n_val_3_with_primaries_down(Config) ->
                  [{Index, Node, Primary} || #{<<"index">> := Index, <<"node">> := Node, <<"primary">> := Primary} <- Listed]),
     [begin ok = standin:restart(C, Node), ok = rpc(C, Node, ringtail, start, []) end || Node <- [A, B]],
     ok = ringtail_test_cluster:all_serving(C).
+
+%% The process that serves a connection is Riak's.
+a_connection_has_its_heap_back(Config) ->
+    C = c(Config),
+    {204, _, _} = put(C, one(C), "t1", <<"heap">>, "", <<"v">>),
+    {Primary, Other} = places(C, "t1", <<"heap">>),
+    {Before, [Room, Before], [Room, Room, Before], Before} = rpc(C, Primary, ringtail_test_probe, room_made, []),
+    ?assert(Room > 10 * Before),
+    [begin
+         #{host := Host, port := Port} = uri_string:parse(standin:url(C, Node)),
+         {ok, Socket} = gen_tcp:connect(Host, Port, [binary, {active, false}]),
+         {ok, Mine} = inet:port(Socket),
+         Ask = fun(Path) ->
+                       ok = gen_tcp:send(Socket, ["GET ", Path, " HTTP/1.1\r\nHost: h\r\n\r\n"]),
+                       {ok, <<"HTTP/1.1 ", Status:3/binary, _/binary>>} = gen_tcp:recv(Socket, 0, 5000),
+                       {Path, binary_to_integer(Status), rpc(C, Node, ringtail_test_probe, heap_of, [Mine])}
+               end,
+         {_, 200, Fresh} = Ask("/ping"),
+         [?assertEqual({Path, Status, Fresh}, Ask(Path)) || {Path, Status} <- Asked],
+         gen_tcp:close(Socket)
+     end || {Node, Asked} <- [{Primary, [{"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap", 200},
+                                         {"/riak/primary/clusters/nowhere/types/t1/buckets/b/keys/heap", 404},
+                                         {"/riak/primary/clusters/default/types/none/buckets/b/keys/heap", 404}]},
+                              {Other, [{"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap", 200},
+                                       {"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap?route=redirect", 307},
+                                       {"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap?route=x", 400},
+                                       {"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap?route=local", 421}]}]].
 
 %% ---- Inside ----
 

@@ -1,7 +1,7 @@
 %% Runs inside a stand-in node: what a suite wants to know of it.
 -module(ringtail_test_probe).
 
--export([facts/0, compare/1, apl/2, primary_nodes/2, connected_to/1]).
+-export([facts/0, compare/1, apl/2, primary_nodes/2, connected_to/1, heap_of/1, room_made/0]).
 %% For riak_core_ring_manager:ring_trans/2
 -export([mark/2, own/2, add_member/2, remove_member/2]).
 
@@ -67,6 +67,23 @@ primary_nodes(Bucket, Key) ->
 connected_to(Port) ->
     [Socket || Socket <- erlang:ports(), erlang:port_info(Socket, name) =:= {name, "tcp_inet"},
                {ok, {_, Peer}} <- [inet:peername(Socket)], Peer =:= Port].
+
+%% The least heap of the process that serves the connection from this port, and what it keeps besides.
+heap_of(Port) ->
+    [Socket] = connected_to(Port),
+    {connected, Pid} = erlang:port_info(Socket, connected),
+    [{garbage_collection, Settings}, {dictionary, Dictionary}] = process_info(Pid, [garbage_collection, dictionary]),
+    {proplists:get_value(min_heap_size, Settings), lists:keymember(ringtail_wm_object, 1, Dictionary)}.
+
+%% The least heap before, during and after a request, and after one that follows one that broke off.
+room_made() ->
+    Least = fun() -> {_, Settings} = process_info(self(), garbage_collection), proplists:get_value(min_heap_size, Settings) end,
+    Begin = fun() -> {ok, _} = ringtail_wm_object:init([{query_element, 1}]), Least() end,
+    End = fun() -> {true, rd, context} = ringtail_wm_object:finish_request(rd, context), Least() end,
+    Before = Least(),
+    Whole = [Begin(), End()],
+    BrokenOff = [Begin(), Begin(), End()],
+    {Before, Whole, BrokenOff, End()}.
 
 %% ---- Changes of the ring ----
 
