@@ -22,7 +22,7 @@
 -spec decide(Primaries :: [{Index :: term(), name()}], Self :: name(), Up :: [name()],
              Route :: ringtail_config:route(), Forwarded :: boolean(), Turn :: non_neg_integer()) -> outcome().
 decide(Primaries, Self, Up, Route, Forwarded, Turn) ->
-    case is_here(Primaries, Self, Up) of
+    case is_here(Primaries, Self, lists:member(Self, Up)) of
         true ->
             serve;
         false ->
@@ -33,9 +33,9 @@ decide(Primaries, Self, Up, Route, Forwarded, Turn) ->
     end.
 
 %% @doc Whether the answer is `serve', whatever else there is to know about the request.
--spec is_here(Primaries :: [{Index :: term(), name()}], Self :: name(), Up :: [name()]) -> boolean().
-is_here(Primaries, Self, Up) ->
-    lists:keymember(Self, 2, Primaries) andalso lists:member(Self, Up).
+-spec is_here(Primaries :: [{Index :: term(), name()}], Self :: name(), IsUp :: boolean()) -> boolean().
+is_here(Primaries, Self, IsUp) ->
+    IsUp andalso lists:keymember(Self, 2, Primaries).
 
 elsewhere(Primaries, Up, Route, Forwarded, Turn) ->
     case up_once(Primaries, Up, []) of

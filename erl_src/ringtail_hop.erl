@@ -51,15 +51,9 @@ route(RD, Default) ->
 
 -spec decide([{non_neg_integer(), node()}], wanted(), ringtail_wm:reqdata()) -> ringtail_decide:outcome().
 decide(Primaries, Route, RD) ->
-    Up = ringtail_ring:up(),
-    case ringtail_decide:is_here(Primaries, node(), Up) of
-        true ->
-            serve;
-        false ->
-            {_, _, Turn} = os:timestamp(),
-            Forwarded = wrq:get_req_header("X-Ringtail-Forwarded", RD) =/= undefined,
-            ringtail_decide:decide(Primaries, node(), Up, wanted(Route), Forwarded, Turn)
-    end.
+    {_, _, Turn} = os:timestamp(),
+    Forwarded = wrq:get_req_header("X-Ringtail-Forwarded", RD) =/= undefined,
+    ringtail_decide:decide(Primaries, node(), ringtail_ring:up(), wanted(Route), Forwarded, Turn).
 
 wanted(configured) -> ringtail_config:route();
 wanted(Route) -> Route.

@@ -2,7 +2,7 @@
 %% from the engine. Used by the resources and by the console alike.
 -module(ringtail_place).
 
--export([primaries/2, primaries/4, preflist/2, placement/1]).
+-export([primaries/2, primaries/3, primaries/5, preflist/2, placement/1]).
 -export_type([bucket/0, failure/0]).
 
 %% How long a request waits for the ring to be loaded anew. In ms.
@@ -10,40 +10,43 @@
 
 -type bucket() :: binary() | {Type :: binary(), Name :: binary()}.
 -type keyfun() :: std | bucketonly | {custom, module(), atom()}.
+-type ring() :: {ok, ringtail_engine:ring(), Size :: pos_integer(), IsUp :: boolean()} | ringtail_ring:missing().
 -type failure() :: {error, {Code :: atom(), Detail :: binary()}}.
 
 %% @doc The owners of a key, up or not, in preflist order. `{error, {no_type, _}}' where the bucket type does not exist.
 -spec primaries(bucket(), Key :: binary()) -> {ok, [{non_neg_integer(), node()}]} | failure().
 primaries(Bucket, Key) ->
+    primaries(Bucket, Key, ringtail_ring:here()).
+
+%% @doc The same in a ring that was read before.
+-spec primaries(bucket(), Key :: binary(), ring()) -> {ok, [{non_neg_integer(), node()}]} | failure().
+primaries(Bucket, Key, Ring) ->
     case placement(Bucket) of
-        {ok, N, Keyfun} -> primaries(Bucket, Key, N, Keyfun);
+        {ok, N, Keyfun} -> primaries(Bucket, Key, N, Keyfun, Ring);
         {error, _} = Error -> Error
     end.
 
--spec primaries(bucket(), Key :: binary(), N :: pos_integer(), keyfun()) ->
+-spec primaries(bucket(), Key :: binary(), N :: pos_integer(), keyfun(), ring()) ->
           {ok, [{non_neg_integer(), node()}]} | failure().
-primaries(Bucket, Key, N, Keyfun) ->
-    in_ring({primaries, Bucket, Key, N, Keyfun}).
+primaries(Bucket, Key, N, Keyfun, Ring) ->
+    in_ring(Ring, {primaries, Bucket, Key, N, Keyfun}).
 
 %% @doc The preflist with fallbacks for the nodes that are down, as riak_core_apl:get_apl_ann/4 gives it.
 -spec preflist(bucket(), Key :: binary()) -> {ok, [{{non_neg_integer(), node()}, primary | fallback}]} | failure().
 preflist(Bucket, Key) ->
     case placement(Bucket) of
-        {ok, N, Keyfun} -> in_ring({{preflist, ringtail_ring:up()}, Bucket, Key, N, Keyfun});
+        {ok, N, Keyfun} -> in_ring(ringtail_ring:here(), {{preflist, ringtail_ring:up()}, Bucket, Key, N, Keyfun});
         {error, _} = Error -> Error
     end.
 
-%% Asks the engine about the present ring. Where the NIF was replaced since that ring was loaded, it is loaded anew.
-in_ring(Question) ->
-    case ringtail_ring:ring() of
-        {ok, Ring, Size} ->
-            case ask(Question, Ring, Size) of
-                {error, {foreign_ring, _}} -> in_new_ring(ringtail_ring:reload(Ring, ?RELOAD_MS), Question);
-                Answer -> Answer
-            end;
-        {error, _} = Error ->
-            Error
-    end.
+%% Asks the engine about a ring. Where the NIF was replaced since that ring was loaded, it is loaded anew.
+in_ring({ok, Ring, Size, _}, Question) ->
+    case ask(Question, Ring, Size) of
+        {error, {foreign_ring, _}} -> in_new_ring(ringtail_ring:reload(Ring, ?RELOAD_MS), Question);
+        Answer -> Answer
+    end;
+in_ring({error, _} = Error, _) ->
+    Error.
 
 in_new_ring(_, Question) ->
     case ringtail_ring:ring() of

@@ -10,7 +10,7 @@
 -behaviour(gen_server).
 
 %% Reading, from any process
--export([ring/0, is_there/0, identity/0, headers/0, prepared_headers/0, members/0, is_member/1, endpoints/1, preflist/0, info/0, up/0, history/0, state/0, builds/0]).
+-export([ring/0, here/0, is_there/0, identity/0, headers/0, prepared_headers/0, members/0, is_member/1, endpoints/1, preflist/0, info/0, up/0, history/0, state/0, builds/0]).
 %% Following
 -export([start_link/0, refresh/1, reload/2, asker/2, ring_event/1, up_event/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
@@ -19,6 +19,8 @@
 -type missing() :: {error, {Code :: atom(), Detail :: binary()}}.
 
 -define(TABLE, ringtail_snapshot).
+%% Where the object `ring' has it.
+-define(IS_UP, 4).
 %% Between tries to hear events, while Riak starts or an event process is being restarted. In ms.
 -define(REGISTER_MS, 250).
 %% Events can be lost while a handler is down: compare with what Riak says now and then.
@@ -38,7 +40,15 @@
 -spec ring() -> {ok, ringtail_engine:ring(), Size :: pos_integer()} | missing().
 ring() ->
     case find(ring) of
-        {ring, Ring, Size} -> {ok, Ring, Size};
+        {ring, Ring, Size, _} -> {ok, Ring, Size};
+        none -> missing()
+    end.
+
+%% @doc The same, and whether riak_kv is up on this node: for a request that is served here, all in one reading of the table.
+-spec here() -> {ok, ringtail_engine:ring(), Size :: pos_integer(), IsUp :: boolean()} | missing().
+here() ->
+    case find(ring) of
+        {ring, Ring, Size, IsUp} -> {ok, Ring, Size, IsUp};
         none -> missing()
     end.
 
@@ -179,7 +189,7 @@ handle_call(refresh, From, #state{built_id = Id} = State) ->
     end;
 handle_call({reload, Refused}, From, State) ->
     case find(ring) of
-        {ring, Refused, _} -> {noreply, changed(State#state{built_id = none, waiting = [From | State#state.waiting]})};
+        {ring, Refused, _, _} -> {noreply, changed(State#state{built_id = none, waiting = [From | State#state.waiting]})};
         _ -> {reply, ok, State}
     end;
 handle_call(_, _, State) ->
@@ -267,6 +277,7 @@ see_up(State) ->
         Up ->
             ringtail_listeners:down(Before -- Up),
             ets:insert(?TABLE, {up, Up}),
+            _ = ets:update_element(?TABLE, ring, {?IS_UP, lists:member(node(), Up)}),
             State
     end.
 
@@ -348,7 +359,8 @@ built(Id, Result, Began, #state{rebuild = Rebuild, served = Served} = State) ->
 keep(Objects, #state{}) ->
     Present = [Key || {{endpoints, _} = Key, _} <- Objects],
     Past = [Key || [Key] <- ets:match(?TABLE, {{endpoints, '$1'}, '_'}), not lists:member({endpoints, Key}, Present)],
-    ets:insert(?TABLE, [{state, ok}, {builds, builds() + 1} | Objects]),
+    {value, {ring, Ring, Size}, Others} = lists:keytake(ring, 1, Objects),
+    ets:insert(?TABLE, [{state, ok}, {builds, builds() + 1}, {ring, Ring, Size, lists:member(node(), up())} | Others]),
     _ = [ets:delete(?TABLE, {endpoints, Node}) || Node <- Past],
     ringtail_listeners:ring_changed().
 

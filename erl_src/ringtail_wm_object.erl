@@ -67,10 +67,14 @@ is_authorized(RD, #undecided{riak = Unasked} = Context) ->
     ?DELEGATE(is_authorized, RD, Asking).
 
 forbidden(RD, #undecided{route = Route} = Context) ->
-    Bucket = ringtail_wm:bucket(RD),
-    case ringtail_place:primaries(Bucket, ringtail_wm:key(RD)) of
+    Here = ringtail_ring:here(),
+    case ringtail_place:primaries(ringtail_wm:bucket(RD), ringtail_wm:key(RD), Here) of
         {ok, Primaries} ->
-            Outcome = ringtail_hop:decide(Primaries, Route, RD),
+            {ok, _, _, IsUp} = Here,
+            Outcome = case ringtail_decide:is_here(Primaries, node(), IsUp) of
+                          true -> serve;
+                          false -> ringtail_hop:decide(Primaries, Route, RD)
+                      end,
             ok = ringtail_count:add(Outcome),
             case Outcome of
                 serve -> serve(RD, Context);

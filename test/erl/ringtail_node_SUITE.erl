@@ -9,7 +9,8 @@ all() ->
     [start_serves_and_stop_leaves_the_node_as_it_was, started_twice, a_replaced_nif_gets_the_ring_anew,
      owners_are_printed_with_all_their_digits, started_while_the_ring_changes, decisions_equal_riak_core_while_the_ring_changes,
      a_ring_storm_costs_few_builds, events_without_a_change_cost_no_build, token_is_the_same_on_all_nodes_once_settled,
-     console, routes_survive_the_router, without_a_snapshot_503, handlers_come_back, a_lost_snapshot_is_built_again,
+     console, routes_survive_the_router, without_a_snapshot_503,
+     whether_this_node_is_up_goes_with_every_ring, handlers_come_back, a_lost_snapshot_is_built_again,
      started_while_the_node_boots, endpoints_are_published_and_follow_the_configuration].
 
 suite() -> [{timetrap, {seconds, 60}}].
@@ -154,6 +155,22 @@ without_a_snapshot_503(Config) ->
     ?assertMatch({200, _, _}, get(C, Node, "/explore/clusters/default/preflist")).
 
 %% Riak drops a handler that fails, or restarts its event process.
+%% Over HTTP Riak's resource is asked first and refuses by itself, so what the decision reads is asked for here.
+whether_this_node_is_up_goes_with_every_ring(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    IsUp = fun() -> {ok, _, _, Up} = rpc(C, Node, ringtail_ring, here, []), Up end,
+    Builds = fun() -> rpc(C, Node, ringtail_ring, builds, []) end,
+    ?assert(IsUp()),
+    ok = rpc(C, Node, riak_core_node_watcher, node_down, []),
+    ok = ringtail_test_cluster:wait(fun() -> not IsUp() end, 2000),
+    Before = Builds(),
+    {ok, _} = rpc(C, Node, riak_core_ring_manager, ring_trans, [fun ringtail_test_probe:mark/2, down]),
+    ok = ringtail_test_cluster:wait(fun() -> Builds() > Before end, 5000),
+    ?assertNot(IsUp()),
+    ok = rpc(C, Node, riak_core_node_watcher, node_up, []),
+    ok = ringtail_test_cluster:wait(IsUp, 2000).
+
 handlers_come_back(Config) ->
     C = c(Config),
     [Node | _] = nodes(C),
