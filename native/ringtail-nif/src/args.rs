@@ -20,6 +20,34 @@ pub fn ring<'a>(term: Term<'a>) -> Result<&'a LoadedRing, Failure> {
     Ok(term.decode().map_err(|_| Fault::ForeignRing)?)
 }
 
+/// What is asked about one key: the arguments that its primaries and its preflist have in common.
+pub struct Asked<'a> {
+    pub loaded: &'a LoadedRing,
+    pub hash: KeyHash,
+    pub n: NVal,
+}
+
+/// A question about a key.
+#[inline(always)]
+pub fn asked<'a>(
+    ring: Term<'a>,
+    bucket_type: Term<'a>,
+    bucket: Term<'a>,
+    key: Term<'a>,
+    keyfun: Term<'a>,
+    n: Term<'a>,
+) -> Result<Asked<'a>, Failure> {
+    let loaded = self::ring(ring)?;
+    let n = n_val(n)?;
+    let hash = key_hash(bucket_type, bucket, key, self::keyfun(keyfun)?)?;
+    Ok(Asked { loaded, hash, n })
+}
+
+/// The same about a hash that riak_core computed.
+pub fn asked_by_hash<'a>(ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Result<Asked<'a>, Failure> {
+    Ok(Asked { loaded: self::ring(ring)?, hash: self::hash(hash)?, n: n_val(n)? })
+}
+
 /// A binary argument, not copied.
 #[inline(always)]
 pub fn bytes<'a>(term: Term<'a>, name: &'static str) -> Result<Binary<'a>, Failure> {

@@ -4,7 +4,7 @@ use ringtail_core::{ClusterPreflist, KeyPreflist, RingSummary};
 use rustler::{Env, Term};
 use serde::Serialize;
 
-use crate::args;
+use crate::args::{self, Asked};
 use crate::fault::{Failure, Fault, answer, binary};
 
 mod atoms {
@@ -45,10 +45,9 @@ fn key_document<'a>(
     n: Term<'a>,
     up: Term<'a>,
 ) -> Term<'a> {
-    let made = args::ring(ring).and_then(|loaded| {
+    let asked = args::asked(ring, bucket_type, bucket, key, keyfun, n);
+    let made = asked.and_then(|Asked { loaded, hash, n }| {
         let ring = loaded.ring();
-        let n = args::n_val(n)?;
-        let hash = args::key_hash(bucket_type, bucket, key, args::keyfun(keyfun)?)?;
         let up = args::up_nodes(loaded, up)?;
         let document = if atoms::preflist() == kind {
             KeyPreflist::of(ring, &hash, n, &up)?

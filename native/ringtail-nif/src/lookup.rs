@@ -1,9 +1,9 @@
 //! Rings, hashes, primaries and preflists.
 
-use ringtail_core::{KeyHash, MemberStatus, NVal, NodeId, Position, PreflistEntry, Ring, UpNodes};
+use ringtail_core::{KeyHash, MemberStatus, NodeId, Position, PreflistEntry, Ring};
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
-use crate::args;
+use crate::args::{self, Asked};
 use crate::fault::{Failure, answer, binary, whole};
 use crate::loaded::LoadedRing;
 use crate::owners::{Pairs, annotated_places, kind_atom, places};
@@ -144,7 +144,7 @@ fn primaries_places<'a>(
     keyfun: Term<'a>,
     n: Term<'a>,
 ) -> Term<'a> {
-    whole(env, primaries_of(env, ring, bucket_type, bucket, key, keyfun, n, Naming::Places))
+    primaries_answer(env, args::asked(ring, bucket_type, bucket, key, keyfun, n), Naming::Places)
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -157,61 +157,30 @@ fn primaries_dirty<'a>(
     keyfun: Term<'a>,
     n: Term<'a>,
 ) -> Term<'a> {
-    whole(env, primaries_of(env, ring, bucket_type, bucket, key, keyfun, n, Naming::Indices))
-}
-
-#[allow(clippy::too_many_arguments)] // the arguments of an Erlang function, one term each
-#[inline(always)]
-fn primaries_of<'a>(
-    env: Env<'a>,
-    ring: Term<'a>,
-    bucket_type: Term<'a>,
-    bucket: Term<'a>,
-    key: Term<'a>,
-    keyfun: Term<'a>,
-    n: Term<'a>,
-    naming: Naming,
-) -> Result<Term<'a>, Failure> {
-    let loaded = args::ring(ring)?;
-    let n = args::n_val(n)?;
-    let hash = args::key_hash(bucket_type, bucket, key, args::keyfun(keyfun)?)?;
-    primaries_answer(env, loaded, &hash, n, naming)
+    primaries_answer(env, args::asked(ring, bucket_type, bucket, key, keyfun, n), Naming::Indices)
 }
 
 /// The primaries of a hash that riak_core computed, for keyfuns that only it knows.
 #[rustler::nif]
 fn primaries_of_hash_places<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Term<'a> {
-    whole(env, hash_primaries(env, ring, hash, n, Naming::Places))
+    primaries_answer(env, args::asked_by_hash(ring, hash, n), Naming::Places)
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
 fn primaries_of_hash_dirty<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Term<'a> {
-    whole(env, hash_primaries(env, ring, hash, n, Naming::Indices))
-}
-
-fn hash_primaries<'a>(
-    env: Env<'a>,
-    ring: Term<'a>,
-    hash: Term<'a>,
-    n: Term<'a>,
-    naming: Naming,
-) -> Result<Term<'a>, Failure> {
-    primaries_answer(env, args::ring(ring)?, &args::hash(hash)?, args::n_val(n)?, naming)
+    primaries_answer(env, args::asked_by_hash(ring, hash, n), Naming::Indices)
 }
 
 #[inline(always)]
-fn primaries_answer<'a>(
-    env: Env<'a>,
-    loaded: &LoadedRing,
-    hash: &KeyHash,
-    n: NVal,
-    naming: Naming,
-) -> Result<Term<'a>, Failure> {
-    let primaries = loaded.ring().primaries(hash, n)?.map(|primary| (primary.position, primary.node));
-    match (naming, loaded.grid_step()) {
-        (Naming::Places, Some(step)) => places(env, loaded, step, primaries),
-        _ => Ok((atoms::ok(), owner_list(&mut Pairs::once(env, loaded), primaries)?).encode(env)),
-    }
+fn primaries_answer<'a>(env: Env<'a>, asked: Result<Asked<'a>, Failure>, naming: Naming) -> Term<'a> {
+    let answered = asked.and_then(|Asked { loaded, hash, n }| {
+        let primaries = loaded.ring().primaries(&hash, n)?.map(|primary| (primary.position, primary.node));
+        match (naming, loaded.grid_step()) {
+            (Naming::Places, Some(step)) => places(env, loaded, step, primaries),
+            _ => Ok((atoms::ok(), owner_list(&mut Pairs::once(env, loaded), primaries)?).encode(env)),
+        }
+    });
+    whole(env, answered)
 }
 
 /// `[{Index, Node}]`
@@ -226,7 +195,7 @@ fn owner_list<'a>(
 
 /// `{ok, [{{Index, Node}, primary | fallback}]}`, or what [`annotated_places`] makes.
 #[rustler::nif]
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments)] // the arguments of an Erlang function, one term each
 fn preflist_places<'a>(
     env: Env<'a>,
     ring: Term<'a>,
@@ -237,7 +206,7 @@ fn preflist_places<'a>(
     n: Term<'a>,
     up: Term<'a>,
 ) -> Term<'a> {
-    whole(env, preflist_of(env, ring, bucket_type, bucket, key, keyfun, n, up, Naming::Places))
+    preflist_answer(env, args::asked(ring, bucket_type, bucket, key, keyfun, n), up, Naming::Places)
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -252,25 +221,7 @@ fn preflist_dirty<'a>(
     n: Term<'a>,
     up: Term<'a>,
 ) -> Term<'a> {
-    whole(env, preflist_of(env, ring, bucket_type, bucket, key, keyfun, n, up, Naming::Indices))
-}
-
-#[allow(clippy::too_many_arguments)]
-fn preflist_of<'a>(
-    env: Env<'a>,
-    ring: Term<'a>,
-    bucket_type: Term<'a>,
-    bucket: Term<'a>,
-    key: Term<'a>,
-    keyfun: Term<'a>,
-    n: Term<'a>,
-    up: Term<'a>,
-    naming: Naming,
-) -> Result<Term<'a>, Failure> {
-    let loaded = args::ring(ring)?;
-    let n = args::n_val(n)?;
-    let hash = args::key_hash(bucket_type, bucket, key, args::keyfun(keyfun)?)?;
-    preflist_answer(env, loaded, &hash, n, &args::up_nodes(loaded, up)?, naming)
+    preflist_answer(env, args::asked(ring, bucket_type, bucket, key, keyfun, n), up, Naming::Indices)
 }
 
 /// The preflist of a hash that riak_core computed.
@@ -282,7 +233,7 @@ fn preflist_of_hash_places<'a>(
     n: Term<'a>,
     up: Term<'a>,
 ) -> Term<'a> {
-    whole(env, hash_preflist(env, ring, hash, n, up, Naming::Places))
+    preflist_answer(env, args::asked_by_hash(ring, hash, n), up, Naming::Places)
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -293,34 +244,23 @@ fn preflist_of_hash_dirty<'a>(
     n: Term<'a>,
     up: Term<'a>,
 ) -> Term<'a> {
-    whole(env, hash_preflist(env, ring, hash, n, up, Naming::Indices))
-}
-
-fn hash_preflist<'a>(
-    env: Env<'a>,
-    ring: Term<'a>,
-    hash: Term<'a>,
-    n: Term<'a>,
-    up: Term<'a>,
-    naming: Naming,
-) -> Result<Term<'a>, Failure> {
-    let loaded = args::ring(ring)?;
-    preflist_answer(env, loaded, &args::hash(hash)?, args::n_val(n)?, &args::up_nodes(loaded, up)?, naming)
+    preflist_answer(env, args::asked_by_hash(ring, hash, n), up, Naming::Indices)
 }
 
 fn preflist_answer<'a>(
     env: Env<'a>,
-    loaded: &LoadedRing,
-    hash: &KeyHash,
-    n: NVal,
-    up: &UpNodes,
+    asked: Result<Asked<'a>, Failure>,
+    up: Term<'a>,
     naming: Naming,
-) -> Result<Term<'a>, Failure> {
-    let entries = loaded.ring().preflist(hash, n, up)?;
-    match (naming, loaded.grid_step()) {
-        (Naming::Places, Some(step)) => annotated_places(env, loaded, step, &entries),
-        _ => Ok((atoms::ok(), annotated_list(&mut Pairs::once(env, loaded), &entries)?).encode(env)),
-    }
+) -> Term<'a> {
+    let answered = asked.and_then(|Asked { loaded, hash, n }| {
+        let entries = loaded.ring().preflist(&hash, n, &args::up_nodes(loaded, up)?)?;
+        match (naming, loaded.grid_step()) {
+            (Naming::Places, Some(step)) => annotated_places(env, loaded, step, &entries),
+            _ => Ok((atoms::ok(), annotated_list(&mut Pairs::once(env, loaded), &entries)?).encode(env)),
+        }
+    });
+    whole(env, answered)
 }
 
 /// `[{{Index, Node}, primary | fallback}]`, the form of `riak_core_apl:get_apl_ann/4`.
