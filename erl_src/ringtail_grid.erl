@@ -1,6 +1,6 @@
 %% @doc The indices of partitions as literals, for rings of up to 4096 partitions whose number is a power of two.
 %%
-%% An index is an integer of 160 bits. The NIF interface cannot make one, and copying three of them costs as much as hashing
+%% An index is an integer of 160 bits. The NIF interface cannot make one, and copying three of them was a third of a call for
 %% a key; a literal costs nothing, since all that have it share it. Rings of such sizes divide the circle at places of one
 %% grid: partition P of a ring of 64 lies where partition 64 * P of one of 4096 does. So the library says places, and this
 %% module the indices. They depend on no ring, hence nothing here changes when a ring does.

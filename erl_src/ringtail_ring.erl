@@ -39,9 +39,9 @@
 %% @doc The ring in the engine's form, and its number of partitions.
 -spec ring() -> {ok, ringtail_engine:ring(), Size :: pos_integer()} | missing().
 ring() ->
-    case find(ring) of
-        {ring, Ring, Size, _} -> {ok, Ring, Size};
-        none -> missing()
+    case here() of
+        {ok, Ring, Size, _} -> {ok, Ring, Size};
+        {error, _} = Missing -> Missing
     end.
 
 %% @doc The same, and whether riak_kv is up on this node: for a request that is served here, all in one reading of the table.

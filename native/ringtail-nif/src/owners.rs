@@ -1,7 +1,7 @@
 //! Partitions and their owners as terms.
 //!
 //! An index is a 160-bit integer, for which the NIF interface has no constructor but the external term format. Copying terms
-//! that are kept elsewhere is cheaper, and still costs as much as hashing a key. Rings of usual sizes therefore answer for
+//! that are kept elsewhere is cheaper, and was still a third of a call for a key. Rings of usual sizes therefore answer for
 //! single keys with places on a grid, which are small integers, and `ringtail_grid` puts its literals in their stead.
 
 use ringtail_core::{Index, NodeId, Position, PreflistEntry, PreflistKind};
