@@ -2,7 +2,7 @@
 -module(riak_kv_util).
 
 -export([make_vtag/1, expand_rw_value/4, normalize_rw_value/2, expand_value/3,
-         is_x_deleted/1, consistent_object/1, get_index_n/1]).
+         is_x_deleted/1, consistent_object/1, get_write_once/1, get_index_n/1]).
 
 make_vtag(Now) ->
     <<Hash:128>> = crypto:hash(md5, term_to_binary({node(), Now, make_ref()})),
@@ -25,7 +25,14 @@ expand_value(_Type, Value, _Props) -> Value.
 
 is_x_deleted(Obj) -> riak_object:is_deleted(Obj).
 
-consistent_object(_Bucket) -> false.
+consistent_object(Bucket) -> has(consistent, Bucket).
+get_write_once(Bucket) -> has(write_once, Bucket).
+
+has(Property, Bucket) ->
+    case riak_core_bucket:get_bucket(Bucket) of
+        {error, _} = Error -> Error;
+        Props -> lists:member({Property, true}, Props)
+    end.
 
 get_index_n({Bucket, _} = BKey) ->
     Props = riak_core_bucket:get_bucket(Bucket),

@@ -31,7 +31,7 @@
 -export([add_node/2, join/2, join/3, leave/2, leave/3, replace/3, replace/4, remove/2, down/2]).
 -export([ring/2, set_ring/3, heal/2, await_ring/2, settle/1, ring_storm/3, stop_storm/2,
          transfer/4]).
--export([wipe/1, slow_node/3, traffic/1, reset_traffic/1, security/2, create_type/3]).
+-export([wipe/1, slow_node/3, held/2, traffic/1, reset_traffic/1, security/2, create_type/3]).
 
 -type cluster() :: pid().
 
@@ -288,11 +288,15 @@ wipe(C) ->
     [ok = rpc(C, N, riak_kv_vnode_master, wipe, []) || N <- up_nodes(C)],
     ok.
 
-%% Delay of gets and puts that this node coordinates: Ms, or #{get => Ms, put => Ms}; 0: none.
-slow_node(C, Node, Ms) when is_integer(Ms) -> slow_node(C, Node, #{all => Ms});
+%% Delay of gets, puts and deletes that run on this node: Ms, or a map of get,
+%% put, delete, and answer (a get or put that is done); 0: none, infinity: held.
+slow_node(C, Node, Ms) when not is_map(Ms) -> slow_node(C, Node, #{all => Ms});
 slow_node(C, Node, Delays) ->
     [ok = rpc(C, Node, standin_fault, set_delay, [Op, Ms]) || {Op, Ms} <- maps:to_list(Delays)],
     ok.
+
+%% The operations held on a node: [get, put, ...], one for each.
+held(C, Node) -> rpc(C, Node, standin_fault, held, []).
 
 %% Bytes between the nodes that are up since the last reset:
 %% #{dist, http, connections (HTTP, from node to node), total}

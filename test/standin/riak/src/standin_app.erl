@@ -34,7 +34,8 @@ boot() ->
 init(riak_core) ->
     ets:new(standin_event_guards, [named_table, public]),
     {ok, {strategy(), [worker(M) || M <- [riak_core_ring_events, riak_core_node_watcher_events]]}};
-init(riak_kv) -> {ok, {strategy(), [worker(riak_kv_vnode_master)]}};
+init(riak_kv) ->
+    {ok, {strategy(), [worker(M) || M <- [riak_kv_vnode_master, riak_kv_delete_sup]]}};
 init(riak_api) -> {ok, {strategy(), [worker(standin_traffic)]}}.
 
 %% Tests kill processes on purpose. One that falls must not take the services

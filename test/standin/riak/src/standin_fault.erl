@@ -1,17 +1,36 @@
-%% Test support: a node made slow. The delay is taken by whoever coordinates a
-%% get or put on this node, as a busy node would make its clients wait.
+%% Test support: a node made slow, or held. The delay is taken by what carries
+%% out a get, put or delete on this node, before it begins; `answer' is taken
+%% by a get or put that is done, before it says so.
 -module(standin_fault).
 
--export([delay/1, set_delay/2]).
+-export([delay/1, set_delay/2, held/0]).
 
-%% Operation: get | put | all
-set_delay(Operation, Milliseconds) ->
-    application:set_env(standin, {delay, Operation}, Milliseconds).
+-define(POLL, 10).
+
+%% Operation: get | put | delete | answer | all (the first three)
+%% Milliseconds, or infinity: held until the delay is set anew.
+set_delay(Operation, Delay) ->
+    application:set_env(standin, {delay, Operation}, Delay).
 
 delay(Operation) ->
-    case max(of_env(Operation), of_env(all)) of
-        0 -> ok;
-        Ms -> timer:sleep(Ms)
+    case of_env(Operation) of
+        infinity ->
+            put({?MODULE, held}, Operation),
+            timer:sleep(?POLL),
+            delay(Operation);
+        Ms ->
+            erase({?MODULE, held}),
+            timer:sleep(Ms)
     end.
 
-of_env(Operation) -> application:get_env(standin, {delay, Operation}, 0).
+%% Operations that are held on this node now.
+held() ->
+    lists:sort([Operation || Pid <- processes(),
+                             {dictionary, Words} <- [process_info(Pid, dictionary)],
+                             {{?MODULE, held}, Operation} <- Words]).
+
+%% An atom is more than any number.
+of_env(answer) -> of_key(answer);
+of_env(Operation) -> max(of_key(Operation), of_key(all)).
+
+of_key(Operation) -> application:get_env(standin, {delay, Operation}, 0).

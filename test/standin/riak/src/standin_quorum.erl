@@ -14,8 +14,6 @@
 %% --- get ---
 
 get(Bucket, Key, Options) ->
-    standin_sink:drain(),
-    standin_fault:delay(get),
     case riak_core_bucket:get_bucket(Bucket) of
         {error, _} = Error -> Error;
         Props -> get({Bucket, Key}, Options, Props, n_val(Options, Props))
@@ -109,8 +107,6 @@ repair(_, _) -> ok.
 %% --- put ---
 
 put(Obj0, Options) ->
-    standin_sink:drain(),
-    standin_fault:delay(put),
     case riak_core_bucket:get_bucket(riak_object:bucket(Obj0)) of
         {error, _} = Error -> Error;
         Props -> put(Obj0, Options, Props, n_val(Options, Props))
