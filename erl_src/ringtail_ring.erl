@@ -1,18 +1,21 @@
-%% @doc Follows Riak's ring and its view of who is up, and keeps what they say in a table that any process reads without
-%% a message. When to build is decided in `ringtail_rebuild', what to build in `ringtail_snapshot'.
+%% @doc Follows Riak's ring and its view of who is up, and keeps what they say in a table that any
+%% process reads without a message. When to build is decided in `ringtail_rebuild', what to build
+%% in `ringtail_snapshot'.
 %%
-%% Riak's event processes run a callback that sends one small message and nothing more; the build runs in a process of
-%% its own. The handlers are supervised ones: riak_core drops them when this process ends, and this process is told
-%% when one of them is dropped. Their callbacks are external funs on purpose: a local fun would tie riak_core's event
-%% process to this version of the code, and purging the code would kill it.
+%% Riak's event processes run a callback that sends one small message and nothing more; the build
+%% runs in a process of its own. The handlers are supervised ones: riak_core drops them when this
+%% process ends, and this process is told when one of them is dropped. Their callbacks are
+%% external funs on purpose: a local fun would tie riak_core's event process to this version of
+%% the code, and purging the code would kill it.
 -module(ringtail_ring).
 
 -behaviour(gen_server).
 
 %% Reading, from any process
--export([ring/0, here/0, is_there/0, identity/0, headers/0, prepared_headers/0, members/0, is_member/1, endpoints/1, preflist/0, info/0, up/0, history/0, state/0, builds/0]).
+-export([ring/0, here/0, is_there/0, identity/0, headers/0, prepared_headers/0, members/0]).
+-export([is_member/1, endpoints/1, preflist/0, info/0, up/0, history/0, state/0, builds/0]).
 %% Following
--export([start_link/0, refresh/1, reload/2, asker/2, ring_event/1, up_event/1]).
+-export([start_link/0, refresh/1, reload/2, ring_event/1, up_event/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
 -export_type([missing/0]).
 
@@ -29,9 +32,10 @@
 -record(state, {rebuild = ringtail_rebuild:new() :: ringtail_rebuild:state(),
                 builder = none :: none | {pid(), erlang:timestamp()},
                 built_id = none :: term(),              % riak_core's ring id of the snapshot
+                anew = false :: boolean(),              % the next build loads the ring though it is the same
                 heard = [] :: [{pid(), ring | up}],     % the event processes that hold our handlers
                 history = ringtail_topology:history() :: ringtail_topology:history(),
-                waiting = [] :: [term()],               % refresh/1 callers that want a build begun after their call
+                waiting = [] :: [term()],               % callers that want a build begun after their call
                 served = [] :: [term()]}).              % those whose build runs
 
 %% ---- Reading ----
@@ -44,7 +48,8 @@ ring() ->
         {error, _} = Missing -> Missing
     end.
 
-%% @doc The same, and whether riak_kv is up on this node: for a request that is served here, all in one reading of the table.
+%% @doc The same, and whether riak_kv is up on this node: for a request that is served here, all
+%% in one reading of the table.
 -spec here() -> {ok, ringtail_engine:ring(), Size :: pos_integer(), IsUp :: boolean()} | missing().
 here() ->
     case find(ring) of
@@ -62,7 +67,8 @@ is_there() ->
         error:badarg -> missing()   % not running
     end.
 
--spec identity() -> {ok, ringtail_topology:token(), ClusterUuid :: binary(), NodeUuid :: binary()} | missing().
+-spec identity() ->
+          {ok, ringtail_topology:token(), ClusterUuid :: binary(), NodeUuid :: binary()} | missing().
 identity() ->
     case find(identity) of
         {identity, Token, Cluster, Node} -> {ok, Token, Cluster, Node};
@@ -111,7 +117,8 @@ builds() -> value(builds, 0).
 %% @doc Why there is no snapshot, or why it may be an old one; `ok' otherwise.
 -spec state() -> ok | missing().
 state() ->
-    value(state, {error, {not_running, <<"ringtail is not running on this node: call ringtail:start()">>}}).
+    NotRunning = <<"ringtail is not running on this node: call ringtail:start()">>,
+    value(state, {error, {not_running, NotRunning}}).
 
 missing() ->
     case state() of
@@ -132,30 +139,24 @@ find(Key) -> ringtail_table:find(?TABLE, Key).
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
-%% @doc Returns once the snapshot is that of Riak's present ring; `timeout' when that takes too long.
--spec refresh(Milliseconds :: pos_integer()) -> ok | timeout.
+%% @doc Returns once the table holds the snapshot of Riak's present ring; `timeout' when that
+%% takes too long.
+-spec refresh(Milliseconds :: pos_integer()) -> ok | timeout | missing().
 refresh(Timeout) ->
     ask(refresh, Timeout).
 
-%% @doc Returns once the snapshot holds another ring than this one, which the engine no longer takes: it was loaded by a
-%% version of the NIF that was replaced since. The ring is loaded anew, whoever asks and however many do.
--spec reload(ringtail_engine:ring(), Milliseconds :: pos_integer()) -> ok | timeout.
+%% @doc Returns once the table holds another ring than this one, which the engine no longer takes:
+%% it was loaded by a version of the NIF that was replaced since. The ring is loaded anew, whoever
+%% asks and however many do.
+-spec reload(ringtail_engine:ring(), Milliseconds :: pos_integer()) -> ok | timeout | missing().
 reload(Refused, Timeout) ->
     ask({reload, Refused}, Timeout).
 
-%% A process between asks, because the answer to a call that was given up would stay in the caller's mailbox, where
-%% mochiweb takes it for a broken request.
 ask(Request, Timeout) ->
-    {Asker, Monitor} = spawn_monitor(?MODULE, asker, [Request, Timeout]),
-    receive
-        {'DOWN', Monitor, process, Asker, ok} -> ok;
-        {'DOWN', Monitor, process, Asker, _} -> timeout
+    case ringtail_call:ask(?MODULE, Request, Timeout) of
+        {ok, Answer} -> Answer;
+        {error, _} -> timeout
     end.
-
-%% @doc The process between.
--spec asker(term(), Milliseconds :: pos_integer()) -> no_return().
-asker(Request, Timeout) ->
-    exit(gen_server:call(?MODULE, Request, Timeout)).
 
 %% @doc Runs in riak_core's event process.
 -spec ring_event(term()) -> ok.
@@ -184,13 +185,15 @@ init([]) ->
 
 handle_call(refresh, From, #state{built_id = Id} = State) ->
     case ring_id() of
-        Id when State#state.builder =:= none -> {reply, ok, State};
+        Id when Id =/= none, State#state.builder =:= none -> {reply, ok, State};
         _ -> {noreply, changed(State#state{waiting = [From | State#state.waiting]})}
     end;
 handle_call({reload, Refused}, From, State) ->
     case find(ring) of
-        {ring, Refused, _, _} -> {noreply, changed(State#state{built_id = none, waiting = [From | State#state.waiting]})};
-        _ -> {reply, ok, State}
+        {ring, Refused, _, _} ->
+            {noreply, changed(State#state{anew = true, waiting = [From | State#state.waiting]})};
+        _ ->
+            {reply, ok, State}
     end;
 handle_call(_, _, State) ->
     {reply, {error, unknown_call}, State}.
@@ -213,7 +216,8 @@ handle_info({'EXIT', Builder, Reason}, #state{builder = {Builder, Began}} = Stat
     {noreply, built(none, {error, {snapshot_failed, Detail}}, Began, State)};
 handle_info({register, What}, State) ->
     {noreply, register_handler(What, State)};
-%% A handler was dropped, or its event process died (we are linked to it, and are told nothing else).
+%% A handler was dropped, or its event process died (we are linked to it, and are told nothing
+%% else).
 handle_info({gen_event_EXIT, {riak_core_ring_events, _}, _}, State) ->
     {noreply, again(ring, State)};
 handle_info({gen_event_EXIT, {riak_core_node_watcher_events, _}, _}, State) ->
@@ -237,7 +241,8 @@ code_change(_, State, _) ->
 
 %% ---- Events ----
 
-%% Adding the handler calls it at once, with the present ring; before there is one that fails, and is tried again.
+%% Adding the handler calls it at once, with the present ring; before there is one that fails, and
+%% is tried again.
 register_handler(What, #state{heard = Heard} = State) ->
     case lists:keymember(What, 2, Heard) of
         true -> State;      % asked for twice: a handler dropped and its process dead
@@ -245,18 +250,23 @@ register_handler(What, #state{heard = Heard} = State) ->
             Added = try
                         add_handler(What)
                     catch
-                        exit:_ -> not_yet;      % Riak is starting, or the event process is being restarted
+                        exit:_ -> not_yet;      % Riak is starting, or its event process restarted
                         error:undef -> not_yet  % there is no Riak in this VM
                     end,
             case Added of
-                {ok, Manager} when is_pid(Manager) -> State#state{heard = [{Manager, What} | Heard]};
-                _ -> again(What, State)
+                {ok, Manager} when is_pid(Manager) ->
+                    State#state{heard = [{Manager, What} | Heard]};
+                _ ->
+                    again(What, State)
             end
     end.
 
-add_handler(ring) -> {riak_core_ring_events:add_sup_callback(fun ?MODULE:ring_event/1), whereis(riak_core_ring_events)};
+add_handler(ring) ->
+    {riak_core_ring_events:add_sup_callback(fun ?MODULE:ring_event/1),
+     whereis(riak_core_ring_events)};
 add_handler(up) ->
-    {riak_core_node_watcher_events:add_sup_callback(fun ?MODULE:up_event/1), whereis(riak_core_node_watcher_events)}.
+    {riak_core_node_watcher_events:add_sup_callback(fun ?MODULE:up_event/1),
+     whereis(riak_core_node_watcher_events)}.
 
 again(What, #state{heard = Heard} = State) ->
     _ = erlang:send_after(?REGISTER_MS, self(), {register, What}),
@@ -312,13 +322,17 @@ perform({Rebuild, Effects}, State) ->
 effect({timer, Milliseconds}, State) ->
     _ = erlang:send_after(Milliseconds, self(), timer),
     State;
-effect(build, #state{waiting = Waiting, built_id = Built, served = []} = State) ->
+effect(build, #state{waiting = Waiting, built_id = Built, anew = Anew, served = []} = State) ->
     Server = self(),
-    Builder = spawn_link(fun() -> build(Server, Built) end),
-    State#state{builder = {Builder, os:timestamp()}, waiting = [], served = Waiting}.
+    Known = case Anew of
+                true -> none;
+                false -> Built
+            end,
+    Builder = spawn_link(fun() -> build(Server, Known) end),
+    State#state{builder = {Builder, os:timestamp()}, anew = false, waiting = [], served = Waiting}.
 
-%% The id is read before the ring: when the ring changes in between, the id is the older one and the next comparison
-%% sees that it is.
+%% The id is read before the ring: when the ring changes in between, the id is the older one and
+%% the next comparison sees that it is.
 build(Server, BuiltId) ->
     Id = ring_id(),
     Result = case Id =:= BuiltId andalso Id =/= none of
@@ -340,38 +354,45 @@ my_ring() ->
         error:_ -> {error, no_ring}
     end.
 
+%% Who waits is answered last, when every reader of the table sees what was waited for.
 built(Id, Result, Began, #state{rebuild = Rebuild, served = Served} = State) ->
-    _ = [gen_server:reply(From, ok) || From <- Served],
-    Ended = State#state{builder = none, served = []},
-    case Result of
-        unchanged ->
-            perform(ringtail_rebuild:built(Rebuild, took(Began)), Ended);
-        {ok, Objects} ->
-            keep(Objects, Ended),
-            History = remember(Objects, Ended),
-            perform(ringtail_rebuild:built(Rebuild, took(Began)), Ended#state{built_id = Id, history = History});
-        {error, Failure} ->
-            report(Failure),
-            perform(ringtail_rebuild:failed(Rebuild), Ended)
-    end.
+    {Answer, Ended} = kept(Id, Result, State),
+    _ = [gen_server:reply(From, Answer) || From <- Served],
+    Step = case Answer of
+               ok -> ringtail_rebuild:built(Rebuild, took(Began));
+               {error, _} -> ringtail_rebuild:failed(Rebuild)
+           end,
+    perform(Step, Ended#state{builder = none, served = []}).
 
-%% As one: readers see the old snapshot or the new one. Endpoints of nodes that left go after that.
-keep(Objects, #state{}) ->
+kept(_, unchanged, State) ->
+    {ok, State};
+kept(Id, {ok, Objects}, #state{history = History} = State) ->
+    Longer = longer(Objects, History),
+    keep([{history, Longer} | Objects]),
+    {ok, State#state{built_id = Id, history = Longer}};
+kept(_, {error, Failure}, State) ->
+    report(Failure),
+    {{error, Failure}, State}.
+
+%% As one: readers see the old snapshot or the new one, and a token that is told is one that can
+%% be asked from. Endpoints of nodes that left go after that.
+keep(Objects) ->
     Present = [Key || {{endpoints, _} = Key, _} <- Objects],
-    Past = [Key || [Key] <- ets:match(?TABLE, {{endpoints, '$1'}, '_'}), not lists:member({endpoints, Key}, Present)],
+    Past = [Key || [Key] <- ets:match(?TABLE, {{endpoints, '$1'}, '_'}),
+                   not lists:member({endpoints, Key}, Present)],
     {value, {ring, Ring, Size}, Others} = lists:keytake(ring, 1, Objects),
-    ets:insert(?TABLE, [{state, ok}, {builds, builds() + 1}, {ring, Ring, Size, lists:member(node(), up())} | Others]),
+    IsUp = lists:member(node(), up()),
+    ets:insert(?TABLE, [{state, ok}, {builds, builds() + 1}, {ring, Ring, Size, IsUp} | Others]),
     _ = [ets:delete(?TABLE, {endpoints, Node}) || Node <- Past],
     ringtail_listeners:ring_changed().
 
-remember(Objects, #state{history = History}) ->
+longer(Objects, History) ->
     {identity, Token, _, _} = lists:keyfind(identity, 1, Objects),
     {canonical, Canonical} = lists:keyfind(canonical, 1, Objects),
-    Longer = ringtail_topology:remember(Token, Canonical, History),
-    ets:insert(?TABLE, {history, Longer}),
-    Longer.
+    ringtail_topology:remember(Token, Canonical, History).
 
-%% The last good snapshot stays: an old map costs a client one more hop, no map costs it the service. Said once per reason.
+%% The last good snapshot stays: an old map costs a client one more hop, no map costs it the
+%% service. Said once per reason.
 report({_, Detail} = Failure) ->
     Known = state(),
     case {error, Failure} of

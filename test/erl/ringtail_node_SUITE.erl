@@ -1,4 +1,5 @@
-%% The application in running nodes of the stand-in: starting, stopping, following the ring, surviving what it stands on.
+%% The application in running nodes of the stand-in: starting, stopping, following the ring,
+%% surviving what it stands on.
 -module(ringtail_node_SUITE).
 
 -include_lib("stdlib/include/assert.hrl").
@@ -7,6 +8,7 @@
 
 all() ->
     [start_serves_and_stop_leaves_the_node_as_it_was, started_twice, a_replaced_nif_gets_the_ring_anew,
+     a_reload_was_answered_before_the_snapshot_was_there, late_answers_do_not_stay_in_the_mailbox,
      owners_are_printed_with_all_their_digits, started_while_the_ring_changes, decisions_equal_riak_core_while_the_ring_changes,
      a_ring_storm_costs_few_builds, events_without_a_change_cost_no_build, token_is_the_same_on_all_nodes_once_settled,
      console, routes_survive_the_router, without_a_snapshot_503,
@@ -40,7 +42,8 @@ start_serves_and_stop_leaves_the_node_as_it_was(Config) ->
     Before = [{Node, rpc(C, Node, ringtail_test_probe, facts, [])} || Node <- nodes(C)],
     ok = ringtail_test_cluster:begin_all(C),
     [{200, _, _} = get(C, Node, "/explore/clusters/default/preflist") || Node <- nodes(C)],
-    %% Some of these are forwarded, so that there are connections between the nodes to be left behind.
+    %% Some of these are forwarded, so that there are connections between the nodes to be left
+    %% behind.
     [{204, _, _} = ringtail_test_http:request(put, ringtail_test_cluster:url(standin:url(C, Node), "t1", {"b", integer_to_list(K)}),
                                               [], {"text/plain", <<"x">>})
      || Node <- nodes(C), K <- lists:seq(1, 20)],
@@ -76,7 +79,8 @@ decisions_equal_riak_core_while_the_ring_changes(Config) ->
     ?assert(Changes > 0),
     ?assert(Rings > 1).
 
-%% 1,000 changes in a second: at most one build for each of the shortest rests, and then the newest ring is the one seen.
+%% 1,000 changes in a second: at most one build for each of the shortest rests, and then the
+%% newest ring is the one seen.
 a_ring_storm_costs_few_builds(Config) ->
     C = c(Config),
     [Node | _] = nodes(C),
@@ -101,8 +105,9 @@ events_without_a_change_cost_no_build(Config) ->
     [?assert(hears(C, Node, Manager)) || Manager <- [riak_core_ring_events, riak_core_node_watcher_events]],
     ?assertEqual({builds, 0}, builds_while_nothing_changes(C, Node, 20)).
 
-%% Rings still travel between the nodes after what went before: measured again when one arrived meanwhile. The id is read before
-%% anything else, so that a ring that comes while the snapshot is awaited counts as one.
+%% Rings still travel between the nodes after what went before: measured again when one arrived
+%% meanwhile. The id is read before anything else, so that a ring that comes while the snapshot is
+%% awaited counts as one.
 builds_while_nothing_changes(C, Node, Tries) when Tries > 0 ->
     timer:sleep(300),
     Id = rpc(C, Node, riak_core_ring_manager, get_ring_id, []),
@@ -154,8 +159,8 @@ without_a_snapshot_503(Config) ->
     ok = ringtail_test_cluster:serving(C, Node),
     ?assertMatch({200, _, _}, get(C, Node, "/explore/clusters/default/preflist")).
 
-%% Riak drops a handler that fails, or restarts its event process.
-%% Over HTTP Riak's resource is asked first and refuses by itself, so what the decision reads is asked for here.
+%% Riak drops a handler that fails, or restarts its event process. Over HTTP Riak's resource is
+%% asked first and refuses by itself, so what the decision reads is asked for here.
 whether_this_node_is_up_goes_with_every_ring(Config) ->
     C = c(Config),
     [Node | _] = nodes(C),
@@ -259,6 +264,22 @@ a_replaced_nif_gets_the_ring_anew(Config) ->
     {module, ringtail_nif} = rpc(C, Node, code, load_file, [ringtail_nif]),
     ?assertMatch([_, _, _], rpc(C, Node, ringtail, primaries, [{<<"t3">>, <<"b">>}, <<"k">>])).
 
+%% Whoever had asked then read the old ring from the table, and its answer was 503; the history
+%% came later still.
+a_reload_was_answered_before_the_snapshot_was_there(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    {ok, [{inserted, Keys} | Later]} = rpc(C, Node, ringtail_test_probe, reloaded, []),
+    [?assert(lists:member(Key, Keys))
+     || Key <- [ring, identity, headers, preflist, history, state]],
+    ?assertEqual([answered], [Event || Event <- Later, Event =:= answered]).
+
+late_answers_do_not_stay_in_the_mailbox(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    ?assertEqual({{error, timeout}, {ok, last}, {error, gone}, []},
+                 rpc(C, Node, ringtail_test_probe, late_answers, [])).
+
 %% An index can have 49 digits; one column less printed asterisks.
 owners_are_printed_with_all_their_digits(Config) ->
     C = c(Config),
@@ -268,7 +289,8 @@ owners_are_printed_with_all_their_digits(Config) ->
     [?assertNotEqual(0, string:str(Text, integer_to_list(Index))) || {Index, _} <- Owners],
     ?assertEqual(0, string:str(Text, "*")).
 
-%% The engine's snapshot was compared with riak_core's next ring, found to differ, and the routes were taken out.
+%% The engine's snapshot was compared with riak_core's next ring, found to differ, and the routes
+%% were taken out.
 started_while_the_ring_changes(Config) ->
     C = c(Config),
     [Node | _] = nodes(C),

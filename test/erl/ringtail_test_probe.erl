@@ -2,6 +2,7 @@
 -module(ringtail_test_probe).
 
 -export([facts/0, compare/1, apl/2, primary_nodes/2, connected_to/1, heap_of/1, room_made/0]).
+-export([reloaded/0, late_answers/0]).
 %% For riak_core_ring_manager:ring_trans/2
 -export([mark/2, own/2, add_member/2, remove_member/2]).
 
@@ -17,8 +18,9 @@ facts() ->
       ports => lists:sort([Name || {name, Name} <- [erlang:port_info(Port, name) || Port <- erlang:ports()]]),
       applications => lists:sort([App || {App, _, _} <- application:which_applications()])}.
 
-%% The engine's primaries against riak_core's for this many random keys, while the ring may change: what was computed
-%% while it did is not counted. -> {ok, number of different rings} | {differs, ...}
+%% The engine's primaries against riak_core's for this many random keys, while the ring may
+%% change: what was computed while it did is not counted. -> {ok, number of different rings} |
+%% {differs, ...}
 compare(Count) ->
     compare(Count, []).
 
@@ -68,7 +70,8 @@ connected_to(Port) ->
     [Socket || Socket <- erlang:ports(), erlang:port_info(Socket, name) =:= {name, "tcp_inet"},
                {ok, {_, Peer}} <- [inet:peername(Socket)], Peer =:= Port].
 
-%% The least heap of the process that serves the connection from this port, and what it keeps besides.
+%% The least heap of the process that serves the connection from this port, and what it keeps
+%% besides.
 heap_of(Port) ->
     [Socket] = connected_to(Port),
     {connected, Pid} = erlang:port_info(Socket, connected),
@@ -84,6 +87,49 @@ room_made() ->
     Whole = [Begin(), End()],
     BrokenOff = [Begin(), Begin(), End()],
     {Before, Whole, BrokenOff, End()}.
+
+%% What the ring's process did when it was asked to load the ring anew, in order: what it inserted
+%% as one, and its answer.
+reloaded() ->
+    {ok, Ring, _} = ringtail_ring:ring(),
+    Server = whereis(ringtail_ring),
+    1 = erlang:trace(Server, true, [call, send]),
+    _ = erlang:trace_pattern({ets, insert, 2}, true, []),
+    Answer = ringtail_ring:reload(Ring, 20000),
+    _ = erlang:trace_pattern({ets, insert, 2}, false, []),
+    1 = erlang:trace(Server, false, [call, send]),
+    Delivered = erlang:trace_delivered(Server),
+    receive {trace_delivered, Server, Delivered} -> ok end,
+    {Answer, done(Server)}.
+
+done(Server) ->
+    receive
+        {trace, Server, call, {ets, insert, [ringtail_snapshot, Objects]}} when is_list(Objects) ->
+            [{inserted, lists:sort([element(1, Object) || Object <- Objects])} | done(Server)];
+        {trace, Server, send, {_, ok}, _} ->
+            [answered | done(Server)];
+        {trace, Server, _, _} ->
+            done(Server);
+        {trace, Server, _, _, _} ->
+            done(Server)
+    after 0 ->
+        []
+    end.
+
+%% What is left in the mailbox of one whose call to a slow server ran out of time.
+late_answers() ->
+    Answer = fun(Request, After) ->
+                     receive
+                         {'$gen_call', From, Request} ->
+                             timer:sleep(After),
+                             gen_server:reply(From, Request)
+                     end
+             end,
+    Server = spawn(fun() -> Answer(early, 500), Answer(last, 0) end),
+    GivenUp = ringtail_call:ask(Server, early, 10),
+    Last = ringtail_call:ask(Server, last, 20000),
+    Gone = ringtail_call:ask(Server, any, 1000),
+    {GivenUp, Last, Gone, element(2, process_info(self(), messages))}.
 
 %% ---- Changes of the ring ----
 
