@@ -9,7 +9,9 @@
          documents_of_every_ring/1, key_documents/1, batches_equal_single_calls/1, batch_longer_than_a_slice/1,
          bad_rings/1, bad_n/1, bad_arguments/1, empty_and_huge_keys/1, custom_keyfun/1,
          unknown_nodes_make_no_atoms/1, node_met_after_its_ring/1, foreign_handles/1, console_calls/1,
-         panic_is_an_exception/1, indices_of_every_size/1, many_readers_of_one_ring/1, large_input_takes_the_dirty_way/1, rings_leave_no_memory_behind/1,
+         panic_is_an_exception/1, indices_of_every_size/1, many_readers_of_one_ring/1,
+         large_input_takes_the_dirty_way/1, a_long_key_left_its_caller_all_of_its_slice/1,
+         rings_leave_no_memory_behind/1,
          every_stub_has_its_nif/1, versions_agree/1, check_without_riak_core/1, check_with_riak_core/1]).
 
 suite() ->
@@ -19,7 +21,9 @@ all() ->
     [every_ring_of_the_vectors, every_hash_of_the_vectors, every_preflist_of_the_vectors, documents_of_every_ring,
      key_documents, batches_equal_single_calls, batch_longer_than_a_slice, bad_rings, bad_n, bad_arguments,
      empty_and_huge_keys, custom_keyfun, unknown_nodes_make_no_atoms, node_met_after_its_ring, foreign_handles,
-     console_calls, panic_is_an_exception, indices_of_every_size, many_readers_of_one_ring, large_input_takes_the_dirty_way, rings_leave_no_memory_behind,
+     console_calls, panic_is_an_exception, indices_of_every_size, many_readers_of_one_ring,
+     large_input_takes_the_dirty_way, a_long_key_left_its_caller_all_of_its_slice,
+     rings_leave_no_memory_behind,
      every_stub_has_its_nif, versions_agree, check_without_riak_core, check_with_riak_core].
 
 %% ---- Vectors ----
@@ -418,6 +422,45 @@ traced(Pid) ->
     receive {trace, Pid, call, {ringtail_nif, Function, _}} -> [Function | traced(Pid)]
     after 0 -> []
     end.
+
+%% What a call takes is counted in reductions, 40 for each hundredth of a slice; a short one is left at what it costs anyway.
+a_long_key_left_its_caller_all_of_its_slice(_) ->
+    Ring = load("spread1024x12"),
+    {ok, Uuid} = ringtail_engine:node_uuid(<<"6ba7b810-9dad-11d1-80b4-00c04fd430c8">>, <<"n@h">>),
+    Up = ['riak1@10.0.0.1'],
+    Calls = [{chash, fun(Key) -> ringtail_nif:chash(<<"t">>, <<"b">>, Key, std) end},
+             {primaries, fun(Key) -> ringtail_engine:primaries(Ring, <<"t">>, <<"b">>, Key, std, 3) end},
+             {preflist, fun(Key) -> ringtail_engine:preflist(Ring, <<"t">>, <<"b">>, Key, std, 3, all) end},
+             {bucket, fun(Bucket) -> ringtail_engine:primaries(Ring, <<"t">>, Bucket, <<"k">>, std, 3) end},
+             {node_uuid, fun(Name) -> ringtail_nif:node_uuid(Uuid, Name) end}],
+    [begin
+         [None, Little, Much] = [reductions(Call, binary:copy(<<"k">>, Bytes)) || Bytes <- [30, 3000, 30000]],
+         ct:log("~w: ~w, ~w, ~w reductions", [Name, None, Little, Much]),
+         ?assert(None < 40),
+         ?assert(Little >= 40 andalso Little < 200),
+         ?assert(Much >= 400)
+     end || {Name, Call} <- Calls],
+    %% Many entries, and a walk round the ring for those who stand in.
+    Hash = <<0:160>>,
+    Few = reductions(fun(N) -> ringtail_engine:primaries_of_hash(Ring, Hash, N) end, 3),
+    Many = reductions(fun(N) -> ringtail_engine:primaries_of_hash(Ring, Hash, N) end, 256),
+    AllUp = reductions(fun(Who) -> ringtail_engine:preflist_of_hash(Ring, Hash, 3, Who) end, all),
+    OneUp = reductions(fun(Who) -> ringtail_engine:preflist_of_hash(Ring, Hash, 3, Who) end, Up),
+    ct:log("~w and ~w entries: ~w, ~w reductions; all and one up: ~w, ~w", [3, 256, Few, Many, AllUp, OneUp]),
+    ?assert(Few < 40 andalso Many >= Few + 80),
+    ?assert(AllUp < 40 andalso OneUp >= AllUp + 40).
+
+%% In a process of its own that is not swept meanwhile, which counts too. Of several the least, for the first loads code.
+reductions(Call, Argument) ->
+    Self = self(),
+    Count = fun() ->
+                    {reductions, Before} = process_info(self(), reductions),
+                    {ok, _} = Call(Argument),
+                    {reductions, After} = process_info(self(), reductions),
+                    After - Before
+            end,
+    Pid = spawn_opt(fun() -> Self ! {self(), [Count() || _ <- lists:seq(1, 5)]} end, [link, {min_heap_size, 100000}]),
+    receive {Pid, Counts} -> lists:min(Counts) end.
 
 rings_leave_no_memory_behind(_) ->
     Bytes = ringtail_test_util:ring_bytes("spread8x3"),

@@ -1,7 +1,8 @@
-//! Arguments from Erlang, checked one by one so that a wrong one is named instead of a bare `badarg`.
+//! Arguments from Erlang, checked one by one so that a wrong one is named instead of a bare
+//! `badarg`.
 //!
-//! What every call for a key needs is inlined into each: the calls, and the results passed through memory, are a twentieth
-//! of what it takes.
+//! What every call for a key needs is inlined into each: the calls, and the results passed through
+//! memory, are a twentieth of what it takes.
 
 use ringtail_core::{KeyHash, Keyfun, NVal, UpNodes, hash_key};
 use rustler::types::list::ListIterator;
@@ -9,6 +10,7 @@ use rustler::{Atom, Binary, Term};
 
 use crate::fault::{Failure, Fault};
 use crate::loaded::LoadedRing;
+use crate::work::Work;
 
 mod atoms {
     rustler::atoms! { std, bucketonly, all }
@@ -25,6 +27,8 @@ pub struct Asked<'a> {
     pub loaded: &'a LoadedRing,
     pub hash: KeyHash,
     pub n: NVal,
+    /// What it took to get so far.
+    pub work: Work,
 }
 
 /// A question about a key.
@@ -39,13 +43,13 @@ pub fn asked<'a>(
 ) -> Result<Asked<'a>, Failure> {
     let loaded = self::ring(ring)?;
     let n = n_val(n)?;
-    let hash = key_hash(bucket_type, bucket, key, self::keyfun(keyfun)?)?;
-    Ok(Asked { loaded, hash, n })
+    let (hash, work) = key_hash(bucket_type, bucket, key, self::keyfun(keyfun)?)?;
+    Ok(Asked { loaded, hash, n, work })
 }
 
 /// The same about a hash that riak_core computed.
 pub fn asked_by_hash<'a>(ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Result<Asked<'a>, Failure> {
-    Ok(Asked { loaded: self::ring(ring)?, hash: self::hash(hash)?, n: n_val(n)? })
+    Ok(Asked { loaded: self::ring(ring)?, hash: self::hash(hash)?, n: n_val(n)?, work: Work::none() })
 }
 
 /// A binary argument, not copied.
@@ -73,10 +77,18 @@ pub fn n_val(term: Term) -> Result<NVal, Failure> {
     Ok(NVal::new(n)?)
 }
 
-/// The hash of a key given as four terms.
+/// The hash of a key given as four terms, and what it took.
 #[inline(always)]
-pub fn key_hash(bucket_type: Term, bucket: Term, key: Term, keyfun: Keyfun) -> Result<KeyHash, Failure> {
-    Ok(hash_key(&bytes(bucket_type, "type")?, &bytes(bucket, "bucket")?, &bytes(key, "key")?, keyfun))
+pub fn key_hash(
+    bucket_type: Term,
+    bucket: Term,
+    key: Term,
+    keyfun: Keyfun,
+) -> Result<(KeyHash, Work), Failure> {
+    let (bucket_type, bucket, key) =
+        (bytes(bucket_type, "type")?, bytes(bucket, "bucket")?, bytes(key, "key")?);
+    let work = Work::hashing(bucket_type.len() + bucket.len() + key.len());
+    Ok((hash_key(&bucket_type, &bucket, &key, keyfun), work))
 }
 
 /// A hash that riak_core computed.
@@ -105,11 +117,12 @@ pub fn key_hashes<'a>(
     Ok(list(keys, Fault::Argument("keys", "a list"))?.map(move |entry| {
         let (bucket_type, bucket, key): (Term, Term, Term) =
             entry.decode().map_err(|_| Fault::Argument("keys", "a list of {Type, Bucket, Key}"))?;
-        key_hash(bucket_type, bucket, key, keyfun)
+        Ok(key_hash(bucket_type, bucket, key, keyfun)?.0)
     }))
 }
 
-/// The up nodes: `all`, or a list of node names, of which those that are not in the ring hold no partition and do not matter.
+/// The up nodes: `all`, or a list of node names, of which those that are not in the ring hold no
+/// partition and do not matter.
 pub fn up_nodes(ring: &LoadedRing, term: Term) -> Result<UpNodes, Failure> {
     const EXPECTED: Fault = Fault::Argument("up nodes", "a list of atoms, or the atom all");
     if atoms::all() == term {

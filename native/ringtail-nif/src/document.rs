@@ -11,7 +11,8 @@ mod atoms {
     rustler::atoms! { cluster_preflist, ring_summary, ring_summary_owners, preflist, primaries }
 }
 
-/// Dirty: a document grows with the ring. Kinds: `cluster_preflist`, `ring_summary`, `ring_summary_owners`.
+/// Dirty: a document grows with the ring. Kinds: `cluster_preflist`, `ring_summary`,
+/// `ring_summary_owners`.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn document<'a>(env: Env<'a>, ring: Term<'a>, kind: Term<'a>) -> Term<'a> {
     answer(env, ring_document(env, ring, kind))
@@ -46,7 +47,7 @@ fn key_document<'a>(
     up: Term<'a>,
 ) -> Term<'a> {
     let asked = args::asked(ring, bucket_type, bucket, key, keyfun, n);
-    let made = asked.and_then(|Asked { loaded, hash, n }| {
+    let made = asked.and_then(|Asked { loaded, hash, n, .. }| {
         let ring = loaded.ring();
         let up = args::up_nodes(loaded, up)?;
         let document = if atoms::preflist() == kind {

@@ -13,9 +13,11 @@ mod atoms {
 pub enum Fault {
     /// An argument has the wrong type or is out of range: its name and what was expected.
     Argument(&'static str, &'static str),
-    /// The ring handle is no resource of this library: of another version of it, or no handle at all.
+    /// The ring handle is no resource of this library: of another version of it, or no handle at
+    /// all.
     ForeignRing,
-    /// The answer holds a node whose name is no atom of this VM, so that the node cannot be one it ever spoke to.
+    /// The answer holds a node whose name is no atom of this VM, so that the node cannot be one it
+    /// ever spoke to.
     UnknownNode(String),
     /// The bytes are no ring.
     Decode(DecodeError),
@@ -29,8 +31,8 @@ pub enum Fault {
     Document(serde_json::Error),
 }
 
-/// A fault on its way out. Boxed, because results are passed up through the calls that take a fraction of a microsecond, and a
-/// fault by value would make each of them a copy of many words.
+/// A fault on its way out. Boxed, because results are passed up through the calls that take a
+/// fraction of a microsecond, and a fault by value would make each of them a copy of many words.
 pub type Failure = Box<Fault>;
 
 impl From<DecodeError> for Failure {
@@ -94,7 +96,8 @@ impl Fault {
     }
 
     fn to_term<'a>(&self, env: Env<'a>) -> Term<'a> {
-        // Codes are literals of the program: the atoms made here are few and the same ones every time.
+        // Codes are literals of the program: the atoms made here are few and the same ones every
+        // time.
         let code = Atom::from_str(env, self.code()).expect("error codes are short ASCII");
         (atoms::error(), (code, binary(env, self.detail().as_bytes()))).encode(env)
     }

@@ -30,7 +30,8 @@ impl LoadedRing {
         &self.ring
     }
 
-    /// How far apart the ring's partitions are on the grid of `ringtail_grid`; `None` if they are not on it.
+    /// How far apart the ring's partitions are on the grid of `ringtail_grid`; `None` if they are
+    /// not on it.
     pub fn grid_step(&self) -> Option<u32> {
         self.grid_step
     }
@@ -48,8 +49,9 @@ impl LoadedRing {
 
 /// The VM's atoms for the nodes of a ring.
 ///
-/// Atoms are never made here: a ring comes from outside, and atoms are for ever. A name the VM does not know yet is looked up
-/// again when it is needed, since a node may be met after its ring was loaded.
+/// Atoms are never made here: a ring comes from outside, and atoms are for ever. A name the VM does
+/// not know yet is looked up again when it is needed, since a node may be met after its ring was
+/// loaded.
 pub struct NodeAtoms {
     /// By node; empty where the VM did not know the name.
     atoms: Vec<OnceLock<Atom>>,
@@ -100,8 +102,8 @@ const ATOM_UTF8_EXT: u8 = 118;
 
 /// The atom of this name if the VM has it.
 ///
-/// By the external term format in safe mode, which finds any atom and makes none: the interface's own look-up before OTP 26 knows
-/// only names in Latin-1.
+/// By the external term format in safe mode, which finds any atom and makes none: the interface's
+/// own look-up before OTP 26 knows only names in Latin-1.
 fn existing_atom(env: Env, name: &str) -> Option<Atom> {
     let length = u16::try_from(name.len()).ok()?;
     let mut bytes = vec![ETF_VERSION, ATOM_UTF8_EXT];

@@ -1,12 +1,13 @@
 //! Rings, hashes, primaries and preflists.
 
-use ringtail_core::{KeyHash, MemberStatus, NodeId, Position, PreflistEntry, Ring};
+use ringtail_core::{KeyHash, MemberStatus, NodeId, Position, PreflistEntry, PreflistKind, Ring};
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
 use crate::args::{self, Asked};
 use crate::fault::{Failure, answer, binary, whole};
 use crate::loaded::LoadedRing;
 use crate::owners::{Pairs, annotated_places, kind_atom, places};
+use crate::work::Work;
 
 mod atoms {
     rustler::atoms! {
@@ -38,7 +39,8 @@ fn ring_info<'a>(env: Env<'a>, ring: Term<'a>) -> Term<'a> {
     answer(env, args::ring(ring).and_then(|loaded| info(env, loaded)))
 }
 
-/// A property list. Nodes are atoms; names that describe where the ring came from are binaries, for they may be anything.
+/// A property list. Nodes are atoms; names that describe where the ring came from are binaries, for
+/// they may be anything.
 fn info<'a>(env: Env<'a>, loaded: &LoadedRing) -> Result<Term<'a>, Failure> {
     let ring = loaded.ring();
     let text = |value: Option<&str>| match value {
@@ -99,7 +101,14 @@ fn chash<'a>(
     key: Term<'a>,
     keyfun: Term<'a>,
 ) -> Term<'a> {
-    answer(env, hash(env, bucket_type, bucket, key, keyfun))
+    let hashed = hash(bucket_type, bucket, key, keyfun);
+    answer(
+        env,
+        hashed.map(|(hash, work)| {
+            work.account(env);
+            binary(env, hash.as_bytes())
+        }),
+    )
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -110,26 +119,21 @@ fn chash_dirty<'a>(
     key: Term<'a>,
     keyfun: Term<'a>,
 ) -> Term<'a> {
-    answer(env, hash(env, bucket_type, bucket, key, keyfun))
+    let hashed = hash(bucket_type, bucket, key, keyfun);
+    answer(env, hashed.map(|(hash, _)| binary(env, hash.as_bytes())))
 }
 
-fn hash<'a>(
-    env: Env<'a>,
-    bucket_type: Term<'a>,
-    bucket: Term<'a>,
-    key: Term<'a>,
-    keyfun: Term<'a>,
-) -> Result<Term<'a>, Failure> {
-    let hash = args::key_hash(bucket_type, bucket, key, args::keyfun(keyfun)?)?;
-    Ok(binary(env, hash.as_bytes()))
+fn hash(bucket_type: Term, bucket: Term, key: Term, keyfun: Term) -> Result<(KeyHash, Work), Failure> {
+    args::key_hash(bucket_type, bucket, key, args::keyfun(keyfun)?)
 }
 
-/// How the answer for one key names partitions.
+/// How the answer for one key names partitions, and who reckons with the time it takes.
 #[derive(Clone, Copy)]
 enum Naming {
-    /// `{ok, Owners}`, by their indices.
+    /// `{ok, Owners}`, by their indices: on a dirty scheduler, whose time is nobody's slice.
     Indices,
-    /// By places on the grid, without an `ok`, if the ring lies on it; else by indices.
+    /// By places on the grid, without an `ok`, if the ring lies on it; else by indices. On a normal
+    /// scheduler.
     Places,
 }
 
@@ -173,7 +177,10 @@ fn primaries_of_hash_dirty<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: 
 
 #[inline(always)]
 fn primaries_answer<'a>(env: Env<'a>, asked: Result<Asked<'a>, Failure>, naming: Naming) -> Term<'a> {
-    let answered = asked.and_then(|Asked { loaded, hash, n }| {
+    let answered = asked.and_then(|Asked { loaded, hash, n, work }| {
+        if let Naming::Places = naming {
+            work.naming(n).account(env);
+        }
         let primaries = loaded.ring().primaries(&hash, n)?.map(|primary| (primary.position, primary.node));
         match (naming, loaded.grid_step()) {
             (Naming::Places, Some(step)) => places(env, loaded, step, primaries),
@@ -253,8 +260,15 @@ fn preflist_answer<'a>(
     up: Term<'a>,
     naming: Naming,
 ) -> Term<'a> {
-    let answered = asked.and_then(|Asked { loaded, hash, n }| {
-        let entries = loaded.ring().preflist(&hash, n, &args::up_nodes(loaded, up)?)?;
+    let answered = asked.and_then(|Asked { loaded, hash, n, work }| {
+        let up = args::up_nodes(loaded, up)?;
+        let entries = loaded.ring().preflist(&hash, n, &up)?;
+        if let Naming::Places = naming {
+            let all_primary = entries.len() == n.get() as usize
+                && entries.last().is_some_and(|entry| entry.kind == PreflistKind::Primary);
+            let named = work.naming(n);
+            if all_primary { named } else { named.passing_by(loaded.ring().size()) }.account(env);
+        }
         match (naming, loaded.grid_step()) {
             (Naming::Places, Some(step)) => annotated_places(env, loaded, step, &entries),
             _ => Ok((atoms::ok(), annotated_list(&mut Pairs::once(env, loaded), &entries)?).encode(env)),
@@ -273,7 +287,8 @@ fn annotated_list<'a>(pairs: &mut Pairs<'a, '_>, entries: &[PreflistEntry]) -> R
     Ok(list(pairs.env(), annotated))
 }
 
-/// Dirty: a batch. `Keys` is a list of `{Type, Bucket, Key}`; the answer has one list of pairs for each, in order.
+/// Dirty: a batch. `Keys` is a list of `{Type, Bucket, Key}`; the answer has one list of pairs for
+/// each, in order.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn primaries_many<'a>(
     env: Env<'a>,

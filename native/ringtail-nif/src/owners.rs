@@ -1,8 +1,9 @@
 //! Partitions and their owners as terms.
 //!
-//! An index is a 160-bit integer, for which the NIF interface has no constructor but the external term format. Copying terms
-//! that are kept elsewhere is cheaper, and was still a third of a call for a key. Rings of usual sizes therefore answer for
-//! single keys with places on a grid, which are small integers, and `ringtail_grid` puts its literals in their stead.
+//! An index is a 160-bit integer, for which the NIF interface has no constructor but the external
+//! term format. Copying terms that are kept elsewhere is cheaper, and was still a third of a call
+//! for a key. Rings of usual sizes therefore answer for single keys with places on a grid, which
+//! are small integers, and `ringtail_grid` puts its literals in their stead.
 
 use ringtail_core::{Index, NodeId, Position, PreflistEntry, PreflistKind};
 use rustler::{Atom, Encoder, Env, Term};
@@ -17,13 +18,15 @@ mod atoms {
 /// The places of `ringtail_grid`; a ring lies on it if its size divides this.
 const GRID: u32 = 4096;
 
-/// How far apart on the grid the partitions of a ring of this size are; `None` if they are not on it.
+/// How far apart on the grid the partitions of a ring of this size are; `None` if they are not on
+/// it.
 pub fn grid_step(size: u32) -> Option<u32> {
     GRID.is_multiple_of(size).then(|| GRID / size)
 }
 
-/// What `ringtail_grid:primaries/1` wants: `{Place, Node, Place, Node, Place, Node}` for three owners, which is what most
-/// buckets have, for any other number `[Node, Place, ...]`, the last first.
+/// What `ringtail_grid:primaries/1` wants: `{Place, Node, Place, Node, Place, Node}` for three
+/// owners, which is what most buckets have, for any other number `[Node, Place, ...]`, the last
+/// first.
 #[inline(always)]
 pub fn places<'a>(
     env: Env<'a>,
@@ -44,7 +47,8 @@ pub fn places<'a>(
     })
 }
 
-/// What `ringtail_grid:preflist/1` wants: [`places`] for three primaries, otherwise `[Kind, Node, Place, ...]`, the last first.
+/// What `ringtail_grid:preflist/1` wants: [`places`] for three primaries, otherwise `[Kind, Node,
+/// Place, ...]`, the last first.
 pub fn annotated_places<'a>(
     env: Env<'a>,
     loaded: &LoadedRing,

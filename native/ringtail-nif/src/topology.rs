@@ -1,4 +1,5 @@
-//! Topologies: tokens, canonical forms, documents and differences. Stateless: what is kept is kept by Erlang, as binaries.
+//! Topologies: tokens, canonical forms, documents and differences. Stateless: what is kept is kept
+//! by Erlang, as binaries.
 
 use ringtail_core::topology::{Snapshot, Token, TopologyAnswer, TopologyDigest, node_uuid as uuid_of_node};
 use rustler::{Encoder, Env, Term};
@@ -7,6 +8,7 @@ use uuid::Uuid;
 use crate::args;
 use crate::document::json;
 use crate::fault::{Failure, Fault, answer, binary};
+use crate::work::Work;
 
 /// Dirty: grows with the ring. `{ok, {Token, ClusterUuid, Canonical}}`, all binaries.
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -58,7 +60,9 @@ fn version<'a>(token: Term<'a>, canonical: Term<'a>) -> Result<(Token, &'a str),
 fn node_uuid<'a>(env: Env<'a>, cluster: Term<'a>, node: Term<'a>) -> Term<'a> {
     let made = args::text(cluster, "cluster").and_then(|cluster| {
         let cluster: Uuid = cluster.parse().map_err(|_| Fault::Argument("cluster", "a UUID"))?;
-        Ok(binary(env, uuid_of_node(cluster, args::text(node, "node")?).to_string().as_bytes()))
+        let node = args::text(node, "node")?;
+        Work::hashing(node.len()).account(env);
+        Ok(binary(env, uuid_of_node(cluster, node).to_string().as_bytes()))
     });
     answer(env, made)
 }
