@@ -14,7 +14,7 @@ decision(Rounds) ->
                     {ok, Primaries} = ringtail_place:primaries(Bucket, Key, 3, std, Here),
                     case ringtail_decide:is_here(Primaries, node(), IsUp) of
                         true -> serve;
-                        false -> ringtail_decide:decide(Primaries, node(), ringtail_ring:up(), proxy, false, 1)
+                        false -> ringtail_decide:decide(Primaries, node(), ringtail_ring:up(), proxy, 1)
                     end
             end,
     Times = [{time(Bare, Keys), time(Whole, Keys)} || _ <- lists:seq(1, Rounds)],
