@@ -2,7 +2,7 @@
 %% time: the same decision serves any protocol, and a test can ask it everything.
 -module(ringtail_decide).
 
--export([decide/6, is_here/3]).
+-export([decide/5, is_here/3]).
 -export_type([outcome/0, name/0]).
 
 %% Nodes of another cluster are no atoms here.
@@ -10,26 +10,20 @@
 
 -type outcome() ::
         serve                                   % here
-      | {proxy, [name()]}                       % to the first of these that can be reached
+      | {proxy, [name()]}                       % on the first of these that stays up
       | {redirect, [name()]}                    % the client goes to the first of these that has an address
       | {refuse, not_primary | no_primary}.
 
-%% @doc `Primaries' are the key's owners in preflist order, up or not; a node may be there twice. `Forwarded' says that
-%% another node sent the request: it is never sent on. `Turn' is any number that varies between requests, for spreading
-%% them over several primaries that are up.
+%% @doc `Primaries' are the key's owners in preflist order, up or not; a node may be there twice. `Turn' is any number that
+%% varies between requests, for spreading them over several primaries that are up.
 %%
 %% A primary that is down is never replaced by a fallback here: that is the whole point of this route.
 -spec decide(Primaries :: [{Index :: term(), name()}], Self :: name(), Up :: [name()],
-             Route :: ringtail_config:route(), Forwarded :: boolean(), Turn :: non_neg_integer()) -> outcome().
-decide(Primaries, Self, Up, Route, Forwarded, Turn) ->
+             Route :: ringtail_config:route(), Turn :: non_neg_integer()) -> outcome().
+decide(Primaries, Self, Up, Route, Turn) ->
     case is_here(Primaries, Self, lists:member(Self, Up)) of
-        true ->
-            serve;
-        false ->
-            case lists:keymember(Self, 2, Primaries) of
-                false when Forwarded -> {refuse, not_primary};
-                _ -> elsewhere(Primaries, Up, Route, Forwarded, Turn)
-            end
+        true -> serve;
+        false -> elsewhere(up_once(Primaries, Up, []), Route, Turn)
     end.
 
 %% @doc Whether the answer is `serve', whatever else there is to know about the request.
@@ -37,13 +31,9 @@ decide(Primaries, Self, Up, Route, Forwarded, Turn) ->
 is_here(Primaries, Self, IsUp) ->
     IsUp andalso lists:keymember(Self, 2, Primaries).
 
-elsewhere(Primaries, Up, Route, Forwarded, Turn) ->
-    case up_once(Primaries, Up, []) of
-        [] -> {refuse, no_primary};
-        _ when Forwarded -> {refuse, not_primary};
-        _ when Route =:= local -> {refuse, not_primary};
-        Nodes -> {Route, rotate(Nodes, Turn)}
-    end.
+elsewhere([], _, _) -> {refuse, no_primary};
+elsewhere(_, local, _) -> {refuse, not_primary};
+elsewhere(Nodes, Route, Turn) -> {Route, rotate(Nodes, Turn)}.
 
 %% In preflist order, each node once.
 up_once([{_, Node} | Rest], Up, Found) ->

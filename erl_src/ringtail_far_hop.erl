@@ -1,5 +1,5 @@
 %% @doc What the object route does in a VM that is no node: has the companion send the request to a primary, sends the
-%% client there, or says who the primaries are. The counterpart of `ringtail_hop'.
+%% client there, or says who the primaries are. The counterpart of `ringtail_redirect'.
 -module(ringtail_far_hop).
 
 -export([object/3, key_preflist/3, locate/4]).
@@ -11,8 +11,8 @@
 %% @doc Does with the request what the route says, and says how it ends.
 -spec object(ringtail_clusters:name(), ringtail_config:route(), ringtail_wm:reqdata()) -> {halt, 100..599, ringtail_wm:reqdata()}.
 object(Name, Route, RD) ->
-    case {ringtail_hop:too_large(RD), ringtail_clusters:far(Name)} of
-        {{true, Status, Told}, _} -> {halt, Status, Told};
+    case {ringtail_body:too_large(RD), ringtail_clusters:far(Name)} of
+        {true, _} -> too_large(RD);
         {false, {ok, Far}} when Route =:= proxy -> proxy(Far, RD);
         {false, {ok, Far}} -> elsewhere(Far, Name, Route, RD);
         {false, gone} -> refuse({not_configured, <<"the cluster has just been taken out of the configuration">>}, [], RD)
@@ -24,23 +24,25 @@ proxy(Far, RD) ->
     Goal = {object, bytes(bucket_type, RD), bytes(bucket, RD), bytes(key, RD)},
     ok = ringtail_count:add({proxy, []}),
     try
-        request(Far, Goal, query(RD), ringtail_hop:sendable(RD), ringtail_hop:timeout(RD) + ?EXTRA_MS, RD)
+        request(Far, Goal, query(RD), ringtail_body:sendable(RD), ringtail_body:timeout(RD) + ?EXTRA_MS, RD)
     of
         {ok, Status, Headers, Body} -> {halt, Status, answer(Headers, Body, RD)};
         {error, Failure} -> refuse(Failure, [], RD)
     catch
-        throw:{ringtail_hop, body_too_large} ->
-            {Status, Told} = ringtail_hop:body_too_large(RD),
-            {halt, Status, Told}
+        throw:{ringtail_body, too_large} -> too_large(RD)
     end.
+
+too_large(RD) ->
+    {Status, Told} = ringtail_body:refuse_too_large(RD),
+    {halt, Status, Told}.
 
 request(Far, Goal, Query, Body, Timeout, RD) ->
     Request = {wrq:method(RD), Goal, Query, headers(RD), Body},
-    ringtail_far_request:request(Far, Request, Timeout, fun() -> ringtail_hop:unread(RD) end).
+    ringtail_far_request:request(Far, Request, Timeout, fun() -> ringtail_body:unread(RD) end).
 
 %% The node's own headers speak of the node, as when it is asked itself.
 answer(Headers, Body, RD) ->
-    ringtail_forward_wm:response(ringtail_wm:untold(ringtail_wm:source(RD), RD), Headers, Body, theirs).
+    ringtail_far_answer:response(ringtail_wm:untold(ringtail_wm:source(RD), RD), Headers, Body).
 
 %% What is meant for this hop stays here. The time is given anew by the companion, as what is left of it.
 headers(RD) ->
@@ -65,7 +67,7 @@ joined(Pairs) -> [$? | string:join(Pairs, "&")].
 %% ---- Sending the client on ----
 
 elsewhere(Far, Name, Route, RD) ->
-    ringtail_hop:unread(RD),
+    ringtail_body:unread(RD),
     case locate(Far, bytes(bucket_type, RD), {bytes(bucket, RD), bytes(key, RD)}, ?DOCUMENT_MS) of
         {ok, {Kind, Located}} -> decided(Kind, Located, Name, Route, RD);
         {error, Failure} -> refuse(Failure, [], RD)
@@ -81,7 +83,7 @@ decided(Kind, Located, Name, Route, RD) ->
     {_, _, Turn} = os:timestamp(),
     Primaries = [{Index, Node} || {Index, {Node, _, _, _}, _} <- Located],
     Up = [Node || {_, {Node, _, _, _}, true} <- Located],
-    Outcome = ringtail_decide:decide(Primaries, none, Up, Route, false, Turn),
+    Outcome = ringtail_decide:decide(Primaries, none, Up, Route, Turn),
     ok = ringtail_count:add(Outcome),
     case Outcome of
         {redirect, Nodes} ->

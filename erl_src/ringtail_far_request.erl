@@ -3,20 +3,20 @@
 -module(ringtail_far_request).
 
 -export([request/4]).
--export_type([goal/0, body/0, answer/0]).
+-export_type([goal/0, answer/0]).
 
 %% A document is what follows /explore/clusters/UUID, percent-encoded; any node is good for it.
 -type goal() :: {object, Type :: binary(), Bucket :: binary(), Key :: binary()} | {document, Path :: binary()}.
--type body() :: none | binary() | {length, pos_integer(), ringtail_forward:next()} | {chunked, ringtail_forward:next()}.
--type answer() :: {ok, 100..599, [{string(), string()}], ringtail_forward:body()} | ringtail_far:failure().
+-type answer() :: {ok, 100..599, [{string(), string()}], ringtail_far_answer:body()} | ringtail_far:failure().
 
 -record(request, {method :: binary(), goal :: goal(), query :: binary(), headers :: [{binary(), binary()}],
                   body :: none | binary() | {stream, pos_integer() | chunked}, timeout :: pos_integer()}).
 
-%% @doc `Timeout' (ms) is for all of it. Its answer's body, if it is a stream, ends with an exit when it breaks off, as
-%% {@link ringtail_forward}'s does. Where the answer comes before all of a streamed body was read, the rest is read and
+%% @doc `Timeout' (ms) is for all of it. Its answer's body, if it is a stream, ends with an exit when it breaks off, so that
+%% the client's connection ends and it sees that the body is short. Where the answer comes before all of a streamed body was read, the rest is read and
 %% dropped; where nothing of it was read, `Unread' says what to do about it.
--spec request(ringtail_far:far(), {Method :: atom(), goal(), Query :: string(), [{binary(), binary()}], body()}, pos_integer(),
+-spec request(ringtail_far:far(), {Method :: atom(), goal(), Query :: string(), [{binary(), binary()}], ringtail_body:body()},
+              pos_integer(),
               Unread :: fun(() -> ok)) -> answer().
 request(Far, {Method, Goal, Query, Headers, Body}, Timeout, Unread) ->
     Request = #request{method = atom_to_binary(Method, latin1), goal = Goal, query = list_to_binary(Query),
@@ -47,11 +47,10 @@ source({length, _, Read}, Unread) -> {Read, Unread};
 source({chunked, Read}, Unread) -> {Read, Unread};
 source(_, _) -> {done, fun() -> ok end}.
 
-rest(Read) -> {Read, fun() -> ringtail_forward:drain(Read) end}.
+rest(Read) -> {Read, fun() -> ringtail_body:drain(Read) end}.
 
 attempt(Far, #request{method = Method, goal = Goal, query = Query, headers = Headers, body = Body, timeout = Timeout}, Source) ->
-    Arguments = [Method, Goal, Query, Headers, Body, ringtail_config:client_pause()],
-    case ringtail_far:stream(Far, cluster_request, Arguments, Timeout) of
+    case ringtail_far:stream(Far, cluster_request, [Method, Goal, Query, Headers, Body], Timeout) of
         {ok, Stream} ->
             %% Reading the client's body can raise whatever the server in front raises; it gets it back.
             try

@@ -73,10 +73,10 @@ setting(Node, Scheme) ->
 ring_changed() ->
     gen_server:cast(?MODULE, compare).
 
-%% @doc These nodes went down: they may come back elsewhere, and connections to them are of no more use.
+%% @doc These nodes went down: they may come back elsewhere.
 -spec down([node()]) -> ok.
 down(Nodes) ->
-    _ = [begin catch ets:delete(?TABLE, Node), ringtail_forward_pool:close_node(Node) end || Node <- Nodes],
+    _ = [catch ets:delete(?TABLE, Node) || Node <- Nodes],
     ok.
 
 %% ---- gen_server ----

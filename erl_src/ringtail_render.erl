@@ -26,7 +26,7 @@ shown(members, Members) -> list([member(Member) || Member <- Members]);
 shown(Name, Nodes) when Name =:= up; Name =:= down -> list([binary_to_list(ringtail_json:name(Node)) || Node <- Nodes]);
 shown(seeds, Seeds) -> list([binary_to_list(Seed) || Seed <- Seeds]);
 shown(endpoints, Endpoints) -> list([ringtail_endpoints:url(Endpoint) || Endpoint <- Endpoints]);
-shown(Name, Counts) when Name =:= requests; Name =:= connections ->
+shown(requests, Counts) ->
     list([io_lib:format("~s ~b", [Event, Count]) || {Event, Count} <- Counts, is_integer(Count)]);
 shown(clusters, Clusters) -> list([cluster(Cluster) || Cluster <- Clusters]);
 shown(problems, Problems) -> list(Problems);

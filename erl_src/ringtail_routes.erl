@@ -165,7 +165,8 @@ add(State) ->
     end.
 
 ours(#state{routes = [], mode = node}) ->
-    ringtail_route_table:routes(ringtail_config:prefixes(), ringtail_wm_object, [{query_element, ringtail_wm:query_element()}]);
+    Args = [{query_element, ringtail_wm:query_element()}, {client, ringtail_relay:client_element()}],
+    ringtail_route_table:routes(ringtail_config:prefixes(), ringtail_wm_object, Args);
 ours(#state{routes = [], mode = standalone}) ->
     ringtail_route_table:routes(ringtail_config:prefixes(), ringtail_wm_far_object, []);
 ours(#state{routes = Routes}) ->

@@ -22,8 +22,7 @@ node_data() ->
          {routes, length(ringtail_routes:installed())},
          {route, ringtail_config:route()},
          {requests, ringtail_count:all()},
-         {connections, lists:keydelete(targets, 1, ringtail_forward_pool:stats())},
-         {problems, ringtail_config:problems()}].
+         {problems, ringtail_config:problems() ++ ringtail_relay:problems()}].
 
 %% @doc The same as mochijson2 wants it.
 -spec json() -> [{atom(), term()}].
@@ -41,7 +40,7 @@ json(state, {engine_refused, Code, Detail}) -> {struct, [{error, engine_refused}
 json(snapshot, {error, {Code, Detail}}) -> {struct, [{error, Code}, {message, Detail}]};
 json(members, Members) -> {struct, [{ringtail_json:name(Node), Status} || {Node, Status} <- Members]};
 json(endpoints, Endpoints) -> ringtail_endpoints:to_json(Endpoints);
-json(Key, Pairs) when Key =:= requests; Key =:= connections -> {struct, Pairs};
+json(requests, Pairs) -> {struct, Pairs};
 json(Key, Nodes) when Key =:= up; Key =:= down -> [ringtail_json:name(Node) || Node <- Nodes];
 json(problems, Texts) -> [ringtail_json:text(Text) || Text <- Texts];
 json(_, undefined) -> null;

@@ -17,8 +17,7 @@ init([]) ->
     {ok, {{one_for_one, 10, 10}, [worker(ringtail_port)] ++ children(ringtail_config:mode()) ++ [worker(ringtail_routes)]}}.
 
 children(node) ->
-    [worker(ringtail_ring), worker(ringtail_listeners),
-     {ringtail_forward_sup, {ringtail_forward_sup, start_link, []}, permanent, infinity, supervisor, [ringtail_forward_sup]}];
+    [worker(ringtail_ring), worker(ringtail_listeners)];
 children(standalone) ->
     [worker(ringtail_clusters)].
 

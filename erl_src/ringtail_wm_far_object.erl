@@ -15,8 +15,15 @@ ping(RD, Context) ->
 %% A cluster that has not answered yet may do so now: the request itself finds out.
 service_available(RD, Context) ->
     case ringtail_wm:ready(RD, Context) of
-        {{halt, 503}, _, _} -> {true, ringtail_wm:told(ringtail_wm:source(RD), RD), Context};
-        Answer -> Answer
+        {{halt, 503}, _, _} -> well_framed(ringtail_wm:told(ringtail_wm:source(RD), RD), Context);
+        {true, Told, _} -> well_framed(Told, Context);
+        Refused -> Refused
+    end.
+
+well_framed(RD, Context) ->
+    case ringtail_body:framing(RD) of
+        {ok, _} -> {true, RD, Context};
+        {error, Why} -> ringtail_body:refuse_framing(Why, RD, Context)
     end.
 
 known_methods(RD, Context) ->
@@ -27,7 +34,7 @@ allowed_methods(RD, Context) ->
 
 malformed_request(RD, Context) ->
     {far, Name} = ringtail_wm:source(RD),
-    case ringtail_hop:route(RD, ringtail_clusters:route(Name)) of
+    case ringtail_redirect:route(RD, ringtail_clusters:route(Name)) of
         {ok, Route} -> {false, RD, Context#object{route = Route}};
         {error, Message} -> ringtail_wm:refuse(400, bad_route, Message, RD, Context)
     end.

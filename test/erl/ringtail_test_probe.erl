@@ -2,7 +2,7 @@
 -module(ringtail_test_probe).
 
 -export([facts/0, compare/1, apl/2, primary_nodes/2, connected_to/1, heap_of/1, room_made/0]).
--export([reloaded/0, late_answers/0]).
+-export([reloaded/0, late_answers/0, left_at/1]).
 %% For riak_core_ring_manager:ring_trans/2
 -export([mark/2, own/2, add_member/2, remove_member/2]).
 
@@ -77,6 +77,13 @@ heap_of(Port) ->
     {connected, Pid} = erlang:port_info(Socket, connected),
     [{garbage_collection, Settings}, {dictionary, Dictionary}] = process_info(Pid, [garbage_collection, dictionary]),
     {proplists:get_value(min_heap_size, Settings), lists:keymember(ringtail_wm_object, 1, Dictionary)}.
+
+%% What waits for the process that serves the connection from this port, and what it watches.
+left_at(Port) ->
+    [Socket] = connected_to(Port),
+    {connected, Pid} = erlang:port_info(Socket, connected),
+    [{messages, Messages}, {monitors, Monitors}] = process_info(Pid, [messages, monitors]),
+    {Messages, Monitors}.
 
 %% The least heap before, during and after a request, and after one that follows one that broke off.
 room_made() ->

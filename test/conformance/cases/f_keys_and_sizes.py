@@ -141,7 +141,7 @@ class Sizes(Case):
             self.ask(node, "DELETE", native(self.b, self.k))
 
     def test_06_parallel(self):
-        """100 forwards of 1 MiB at once: all arrive, memory and connections come back down"""
+        """100 objects of 1 MiB relayed at once: all arrive, memory and connections come back down"""
         keys = [self.key(self.b, self.owner, n=1, prefix=b"m%d-" % i) for i in range(100)]
         body = os.urandom(1048576)
         ports = int(self.cluster.rpc(self.other, "length(erlang:ports())"))

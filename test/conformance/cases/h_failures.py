@@ -130,17 +130,16 @@ class Neighbours(Case):
     """A primary that is up but does not do its part."""
 
     def test_01_not_installed(self):
-        """a primary on which Ringtail does not run: the error says what to do there, nothing is written"""
+        """a primary on which Ringtail does not run is a primary like any other"""
         bucket = self.bucket({"n_val": 1}, TYPE)
         owner, other = self.nodes[2], self.nodes[0]
         key = self.key(bucket, owner, n=1)
         self.addCleanup(self.cluster.await_serving)
         self.addCleanup(self.cluster.start_ringtail, owner)
         self.assertEqual("ok", self.cluster.rpc(owner, "ringtail:stop()"))
-        for method, body in (("GET", None), ("PUT", b"x"), ("DELETE", None)):
+        for method, body, status in (("PUT", b"x", 204), ("GET", None, 200), ("DELETE", None, 204)):
             answer = self.ask(other, method, primary(bucket, key), TEXT if body else {}, body)
-            self.assertIn(answer.status, (502, 503), repr(answer))
-            self.assertIn("ringtail:start()", answer.json()["message"])
+            self.assertEqual(status, answer.status, repr(answer))
             self.has_headers(answer, other)
         self.assertEqual(404, self.ask(other, "GET", native(bucket, key)).status)
 
@@ -157,9 +156,9 @@ class Neighbours(Case):
         self.eventually(lambda: self.ask(node, "GET", preflist()).status == 200, "it does not begin to serve")
 
     def test_03_rings_differ(self):
-        """two nodes with different rings: one hop, then 502; the next ring mends it"""
+        """two nodes with different rings: the asked primary's own ring decides"""
         self.only_standin()
-        bucket = self.bucket({"n_val": 1}, TYPE)
+        bucket = self.bucket({"n_val": 1, "allow_mult": False}, TYPE)
         owner, other, wrong = self.nodes[1], self.nodes[0], self.nodes[2]
         key = self.key(bucket, owner, n=1)
         self.assertEqual(204, self.ask(other, "PUT", primary(bucket, key), TEXT, b"v").status)
@@ -170,15 +169,14 @@ class Neighbours(Case):
             "standin:set_ring(C, '%s', fun(R) -> lists:foldl(fun({I, N}, A) when N =:= '%s' -> "
             "riak_core_ring:transfer_node(I, '%s', A); (_, A) -> A end, R, riak_core_ring:all_owners(R)) end)"
             % (other.name, owner.name, wrong.name))
-        self.eventually(lambda: self.ask(other, "GET", primary(bucket, key)).status == 502, "it is forwarded somewhere")
-        for method, body in (("GET", None), ("PUT", b"w"), ("DELETE", None)):
-            answer = self.ask(other, method, primary(bucket, key), TEXT if body else {}, body)
-            self.is_error(answer, 502, "rings_disagree")
-            self.has_headers(answer, other)
-        self.assertEqual(b"v", self.ask(owner, "GET", primary(bucket, key)).body)
+        self.eventually(lambda: wrong.name in self.cluster.text(
+            other, "ringtail:where(%s, %s)" % (erl_bucket(bucket), erl.binary(key))), "it keeps its ring")
+        self.assertEqual(b"v", self.ask(other, "GET", primary(bucket, key)).body)
+        self.assertEqual(204, self.ask(other, "PUT", primary(bucket, key), TEXT, b"w").status)
+        self.assertEqual(b"w", self.ask(owner, "GET", primary(bucket, key) + "?route=local").body)
 
     def test_04_hangs(self):
-        """a primary that hangs: 504 after the request's timeout and 5 s; a write is not sent twice"""
+        """a primary that hangs: given up after the request's timeout; a write is not done twice"""
         self.only_standin()
         bucket = self.bucket({"n_val": 1, "allow_mult": True}, TYPE)
         owner, other = self.nodes[1], self.nodes[0]
@@ -188,14 +186,10 @@ class Neighbours(Case):
         self.addCleanup(self.cluster.await_serving)
         self.addCleanup(os.kill, process, signal.SIGCONT)
         os.kill(process, signal.SIGSTOP)
-        started = time.monotonic()
         put = self.ask(other, "PUT", primary(bucket, key) + "?timeout=500", TEXT, b"once")
-        elapsed = time.monotonic() - started
-        self.assertIn("not known", self.is_error(put, 504, "timeout")["message"])
+        self.assertIn(put.status, (503, 504))       # by Riak, or where it waits for the node itself
         self.has_headers(put, other)
-        self.assertGreater(elapsed, 5)
-        self.assertLess(elapsed, 15)
-        self.is_error(self.ask(other, "GET", primary(bucket, key) + "?timeout=1"), 504, "timeout")
+        self.assertIn(self.ask(other, "GET", primary(bucket, key) + "?timeout=1").status, (503, 504))
         os.kill(process, signal.SIGCONT)
         self.eventually(lambda: self.ask(other, "GET", primary(bucket, key)).status in (200, 404), "it does not go on")
         time.sleep(1)

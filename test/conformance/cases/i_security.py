@@ -98,8 +98,8 @@ class Security(Case):
     def test_04_scheme(self):
         """redirects and primaries' endpoints are https"""
         answer = self.get(primary(self.bucket, self.k) + "?route=redirect", user("writer"), self.other)
-        self.assertEqual((307, self.owner.https + primary(self.bucket, self.k) + "?route=redirect"),
-                         (answer.status, answer["location"]))
+        place = primary(self.bucket, self.k, answer["x-ringtail-cluster"]) + "?route=redirect"
+        self.assertEqual((307, self.owner.https + place), (answer.status, answer["location"]))
         answer = self.get(primary(self.bucket, self.k) + "?route=local", user("writer"), self.other)
         self.assertIn("https", {e["protocol"] for e in answer.json()["primaries"][0]["endpoints"]})
 

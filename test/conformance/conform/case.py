@@ -70,6 +70,10 @@ class Case(unittest.TestCase):
             _uuids[node] = self.ask(node, "GET", "/explore/clusters/default/preflist")["x-ringtail-node"]
         return _uuids[node]
 
+    def cluster_uuid(self):
+        """What the cluster goes by in a redirect, on every node."""
+        return self.ask(self.nodes[0], "GET", "/explore/clusters/default/preflist")["x-ringtail-cluster"]
+
     # ---- Keys ----
 
     def bucket(self, props=None, bucket_type=b"default"):

@@ -1,9 +1,9 @@
 %% @doc Test support: reads the body of the request being served.
 %%
-%% How far it has been read is kept with the process, under webmachine's own
-%% names: a resource reads through a copy of the request, and after it the
-%% server must know whether bytes are left that belong to no request and would
-%% break the connection's next one. `drain/1' reads them off.
+%% How far the body has been read is kept with the process: a resource reads
+%% through a copy of the request, and after it the server must know whether
+%% bytes are left that belong to no request and would break the connection's
+%% next one. `drain/1' reads them off; where it cannot, the connection closes.
 -module(webmachine_body).
 
 -export([start/0, read/3, stream/2, drain/1, linger/1]).
@@ -11,88 +11,110 @@
 -include("wm_reqdata.hrl").
 -include("wm_reqstate.hrl").
 
--define(PROGRESS, webmachine_stream_progress).
+-define(PROGRESS, webmachine_body_progress).
+-define(RECV_TIMEOUT, 60000).
+-define(DRAIN_TIMEOUT, 10000).
 -define(LINGER_TIMEOUT, 2000).
 
-%% Progress: undefined (nothing read) | what reads on | done | broken
+%% Progress: unread | {whole, Body} | {part, Next} | done | broken
 
 -spec start() -> ok.
 start() ->
-    [erase(Key) || Key <- [resource, reqstate, tmp_reqstate, req_body, ?PROGRESS,
-                           webmachine_sent_continue, webmachine_head_sent]],
+    erase(webmachine_sent_continue),
+    erase(mochiweb_request_force_close),
+    put(?PROGRESS, unread),
+    erase(req_body),
     ok.
 
 -spec read(#wm_reqstate{}, non_neg_integer(), pos_integer()) ->
-          binary() | {error, req_body_too_large}.
+          {ok, binary()} | {error, too_large | conflict}.
 read(State, Max, MaxHunk) ->
-    collect(stream(State, MaxHunk), [], 0, Max).
+    case get(?PROGRESS) of
+        {whole, Body} ->
+            {ok, Body};
+        undefined ->                    % another process, given what was read
+            {ok, get(req_body)};
+        unread ->
+            case body_length(State) of
+                Length when is_integer(Length), Length > Max ->
+                    {error, too_large};
+                _ ->
+                    collect(first_hunk(State, MaxHunk), [], 0, Max)
+            end;
+        _ ->
+            {error, conflict}
+    end.
 
 collect({Hunk, _Next}, _Acc, Size, Max) when Size + byte_size(Hunk) > Max ->
-    {error, req_body_too_large};
-collect({Hunk, done}, [], _Size, _Max) ->
-    Hunk;      % the usual case, without a copy
+    {error, too_large};
 collect({Hunk, done}, Acc, _Size, _Max) ->
-    iolist_to_binary(lists:reverse([Hunk | Acc]));
+    Body = case Acc of
+               [] -> Hunk;      % the usual case, without a copy
+               _ -> iolist_to_binary(lists:reverse([Hunk | Acc]))
+           end,
+    put(?PROGRESS, {whole, Body}),
+    put(req_body, Body),
+    {ok, Body};
 collect({Hunk, Next}, Acc, Size, Max) ->
     collect(Next(), [Hunk | Acc], Size + byte_size(Hunk), Max).
 
--spec stream(#wm_reqstate{}, pos_integer()) -> {binary(), done | fun()}.
+-spec stream(#wm_reqstate{}, pos_integer()) ->
+          {binary(), done | fun()} | {error, conflict}.
 stream(State, MaxHunk) ->
-    case body_length(State) of
-        none -> finished(<<>>);
-        0 -> finished(<<>>);
-        {unknown, Encoding} -> exit({unknown_transfer_encoding, Encoding});
-        Length ->
-            send_continue(State),
-            Socket = State#wm_reqstate.socket,
-            case Length of
-                chunked -> next_chunk(Socket, MaxHunk);
-                _ -> plain(Socket, MaxHunk, Length)
-            end
+    case get(?PROGRESS) of
+        unread -> first_hunk(State, MaxHunk);
+        _ -> {error, conflict}
     end.
 
 %% Reads off what is left of the body, up to the application's
-%% max_flush_bytes. False: something is left, the answer must announce that the
-%% connection closes, and mochiweb closes it. A length that cannot be read
-%% fails, whatever the answer was to be, as on a real node. A client that waits
-%% for "100 Continue" and was not told so is taken to send no body.
+%% max_flush_bytes. False: something is left and the connection must close.
+%% A client that waits for "100 Continue" and did not get it may send the body
+%% or not; nobody can tell, so that connection closes too.
 -spec drain(#wm_reqstate{}) -> boolean().
 drain(State) ->
     Max = application:get_env(webmachine, max_flush_bytes, 64 * 1024 * 1024),
     Finished =
         case get(?PROGRESS) of
             done -> true;
+            {whole, _} -> true;
             broken -> false;
-            undefined ->
-                expects_continue(State)
-                    orelse discard(fun() -> stream(State, 65535) end, Max);
-            Next -> discard(Next, Max)
+            {part, Next} -> discard(Next, Max);
+            unread ->
+                case body_length(State) of
+                    none -> true;
+                    0 -> true;
+                    {unknown, _} -> false;
+                    Length when is_integer(Length), Length > Max -> false;
+                    _ ->
+                        not expects_continue(State)
+                            andalso discard(fun() -> first_hunk(State, 65536) end, Max)
+                end
         end,
-    _ = Finished andalso put(mochiweb_request_recv, true),
+    case Finished of
+        true -> put(mochiweb_request_recv, true);
+        false -> put(mochiweb_request_force_close, true)
+    end,
+    put(?PROGRESS, done),       % lets go of the body, too
     Finished.
 
 discard(_Next, Left) when Left =< 0 ->
     false;
 discard(Next, Left) ->
+    put(webmachine_recv_timeout, ?DRAIN_TIMEOUT),
     try Next() of
         {_Hunk, done} -> true;
         {Hunk, Next1} -> discard(Next1, Left - byte_size(Hunk))
     catch
-        throw:{webmachine_recv_error, _} -> false;
-        exit:Reason -> error(Reason)
+        throw:{webmachine_recv_error, _} -> false
+    after
+        erase(webmachine_recv_timeout)
     end.
 
-%% Before mochiweb closes a connection with unread bytes: say that nothing more
-%% will come and take in what still arrives for a moment. A bare close, a real
-%% node's, would reset the connection, and the client might never see the answer.
+%% Before a connection with unread bytes is closed: say that nothing more will
+%% come and take in what still arrives for a moment. A bare close would reset
+%% the connection, and the client might never see the answer.
 -spec linger(#wm_reqstate{}) -> ok.
-linger(#wm_reqstate{socket = Socket} = State) ->
-    case body_length(State) of
-        Length when is_integer(Length), Length =< 0 -> ok;
-        _ -> shut(Socket)
-    end.
-
-shut(Socket) ->
+linger(#wm_reqstate{socket = Socket}) ->
     _ = case Socket of
             {ssl, S} -> ssl:shutdown(S, write);
             _ -> gen_tcp:shutdown(Socket, write)
@@ -112,8 +134,21 @@ linger(Socket, Deadline) ->
 
 %% Hunks
 
-plain(_Socket, _MaxHunk, Left) when Left < 0 ->
-    throw({webmachine_recv_error, einval});
+first_hunk(#wm_reqstate{socket = Socket} = State, MaxHunk) ->
+    put(mochiweb_request_recv, true),
+    case body_length(State) of
+        none -> finished(<<>>);
+        0 -> finished(<<>>);
+        {unknown, Encoding} ->
+            broken({unknown_transfer_encoding, Encoding});
+        Length ->
+            send_continue(State),
+            case Length of
+                chunked -> next_chunk(Socket, MaxHunk);
+                _ -> plain(Socket, MaxHunk, Length)
+            end
+    end.
+
 plain(Socket, MaxHunk, Left) when Left =< MaxHunk ->
     finished(recv(Socket, Left));
 plain(Socket, MaxHunk, Left) ->
@@ -159,18 +194,21 @@ finished(Hunk) ->
     {Hunk, done}.
 
 more(Hunk, Next) ->
-    put(?PROGRESS, Next),
+    put(?PROGRESS, {part, Next}),
     {Hunk, Next}.
 
 broken(Reason) ->
     put(?PROGRESS, broken),
     throw({webmachine_recv_error, Reason}).
 
-%% For as long as it takes.
 recv(Socket, Length) ->
     %% Until it has arrived whole, nobody knows where the stream stands.
     put(?PROGRESS, broken),
-    case mochiweb_socket:recv(Socket, Length, infinity) of
+    Timeout = case get(webmachine_recv_timeout) of
+                  undefined -> ?RECV_TIMEOUT;
+                  Value -> Value
+              end,
+    case mochiweb_socket:recv(Socket, Length, Timeout) of
         {ok, Data} -> Data;
         {error, Reason} -> broken(Reason)
     end.
@@ -200,10 +238,19 @@ body_length(#wm_reqstate{reqdata = RD}) ->
         undefined ->
             case wrq:get_req_header("content-length", RD) of
                 undefined -> none;
-                Length -> list_to_integer(Length)
+                Length ->
+                    try list_to_integer(string:trim(Length)) of
+                        N when N >= 0 -> N;
+                        _ -> {unknown, Length}
+                    catch
+                        error:badarg -> {unknown, Length}
+                    end
             end;
-        "chunked" -> chunked;
-        Encoding -> {unknown, Encoding}
+        Encoding ->
+            case string:to_lower(Encoding) of
+                "chunked" -> chunked;
+                _ -> {unknown, Encoding}
+            end
     end.
 
 expects_continue(#wm_reqstate{reqdata = RD}) ->

@@ -1,0 +1,163 @@
+%% @doc What a request says of its body, and reading it: for the object route of a node and of a VM
+%% without Riak.
+%%
+%% mochiweb takes a length that it cannot read for something else than a length, and Riak then
+%% stores an object without a byte. So the framing is looked at before anything else is: what is not
+%% understood here is refused.
+-module(ringtail_body).
+
+-export([framing/1, refuse_framing/3, too_large/1, refuse_too_large/1]).
+-export([sendable/1, unread/1, drain/1, timeout/1]).
+-export_type([framing/0, read/0, body/0]).
+
+%% A body up to this size is read before anything is sent on; larger ones are passed through in
+%% pieces. In bytes.
+-define(HELD_BODY, 1048576).
+-define(PIECE, 65536).
+%% How much of a body that nobody wants is read, so that the client sees its answer: a connection
+%% that is closed with bytes unread is reset, and the reset can overtake the answer.
+-define(DRAIN, 67108864).
+%% As many digits as any length of interest has, and few enough for every reader to agree on them.
+-define(MAX_DIGITS, 15).
+%% What Riak allows a request by default, and the longest that a request is waited for, whatever it
+%% says. In ms.
+-define(RIAK_TIMEOUT_MS, 60000).
+-define(MAX_TIMEOUT_MS, 3600000).
+
+-type framing() :: none | {length, non_neg_integer()} | chunked.
+-type read() :: fun(() -> {iodata(), read() | done}).
+-type body() :: none | binary() | {length, pos_integer(), read()} | {chunked, read()}.
+
+%% ---- Framing ----
+
+%% @doc How the request's body ends; `{error, Why}' where two readers of it could disagree.
+-spec framing(ringtail_wm:reqdata()) -> {ok, framing()} | {error, Why :: string()}.
+framing(RD) ->
+    Headers = wrq:req_headers(RD),
+    case lists:any(fun is_folded/1, mochiweb_headers:to_list(Headers)) of
+        true -> {error, "a header is continued on a second line; write each on one line"};
+        false -> framing(wrq:get_req_header("Content-Length", RD),
+                         wrq:get_req_header("Transfer-Encoding", RD))
+    end.
+
+%% What a header holds is its line without the end, unless it is more than one line.
+is_folded({_, Value}) -> lists:member($\n, Value) orelse lists:member($\r, Value).
+
+framing(undefined, undefined) ->
+    {ok, none};
+framing(Length, undefined) ->
+    case is_length(Length) of
+        true -> {ok, {length, list_to_integer(Length)}};
+        false -> {error, "Content-Length must be one number of bytes, in digits alone"}
+    end;
+framing(undefined, Coding) ->
+    case string:to_lower(Coding) of
+        "chunked" -> {ok, chunked};
+        _ -> {error, "Transfer-Encoding must be chunked, or left out"}
+    end;
+framing(_, _) ->
+    {error, "give Content-Length or Transfer-Encoding, not both"}.
+
+is_length([]) -> false;
+is_length(Text) ->
+    length(Text) =< ?MAX_DIGITS andalso lists:all(fun(C) -> C >= $0 andalso C =< $9 end, Text).
+
+%% @doc The 400 for a framing that is not understood. The connection ends with it, for nobody knows
+%% where the next request would begin.
+-spec refuse_framing(Why :: string(), ringtail_wm:reqdata(), Context) ->
+          ringtail_wm:result(Context).
+refuse_framing(Why, RD, Context) ->
+    close_afterwards(),
+    ringtail_wm:refuse(400, bad_framing, Why, RD, Context).
+
+%% @doc Whether the request says that its body is larger than allowed.
+-spec too_large(ringtail_wm:reqdata()) -> boolean().
+too_large(RD) ->
+    case framing(wrq:get_req_header("Content-Length", RD), undefined) of
+        {ok, {length, Length}} -> Length > ringtail_config:max_body();
+        _ -> false
+    end.
+
+-spec refuse_too_large(ringtail_wm:reqdata()) -> {413, ringtail_wm:reqdata()}.
+refuse_too_large(RD) ->
+    Message = io_lib:format("the body is larger than ~b bytes; raise {ringtail, max_body} if that "
+                            "is meant", [ringtail_config:max_body()]),
+    {{halt, 413}, Told, _} = ringtail_wm:refuse(413, body_too_large, Message, RD, none),
+    {413, Told}.
+
+%% ---- Reading ----
+
+%% @doc The request's body as it is sent on: read where it is small, otherwise a fun that reads it
+%% in pieces. Reading one that turns out to be larger than allowed throws `{ringtail_body,
+%% too_large}'.
+-spec sendable(ringtail_wm:reqdata()) -> body().
+sendable(RD) ->
+    case {framing(RD), is_read(RD)} of
+        {{ok, none}, _} -> none;
+        {{ok, {length, 0}}, _} -> <<>>;
+        {{ok, {length, Length}}, Read} when Read; Length =< ?HELD_BODY -> wrq:req_body(RD);
+        {{ok, {length, Length}}, _} -> {length, Length, pieces(RD)};
+        {{ok, chunked}, true} -> wrq:req_body(RD);
+        {{ok, chunked}, false} -> {chunked, limited(pieces(RD), ringtail_config:max_body())}
+    end.
+
+%% webmachine has read the body if it had to check its digest.
+is_read(RD) -> wrq:get_req_header("Content-MD5", RD) =/= undefined.
+
+pieces(RD) -> fun() -> wrq:stream_req_body(RD, ?PIECE) end.
+
+limited(Read, Left) ->
+    fun() ->
+            {Data, Next} = Read(),
+            case Left - iolist_size(Data) of
+                Over when Over < 0 -> throw({?MODULE, too_large});
+                _ when Next =:= done -> {Data, done};
+                Rest -> {Data, limited(Next, Rest)}
+            end
+    end.
+
+%% @doc A client that sends its body without being asked to must be heard out, or its connection
+%% cannot carry its next request. One that waits for a 100 has not sent anything yet, and need not.
+-spec unread(ringtail_wm:reqdata()) -> ok.
+unread(RD) ->
+    case {framing(RD), is_read(RD), wrq:get_req_header("Expect", RD)} of
+        {{ok, none}, _, _} -> ok;
+        {{ok, {length, 0}}, _, _} -> ok;
+        {{ok, _}, false, "100-" ++ _} -> close_afterwards();    % it may send the body all the same
+        {{ok, _}, false, _} -> drain(pieces(RD));
+        {_, _, _} -> ok
+    end.
+
+%% @doc Reads and drops the rest of a client's body, so that the client reads its answer and the
+%% connection can carry another request. What is too long is not waited for: the connection is then
+%% closed after the answer.
+-spec drain(read() | done) -> ok.
+drain(Read) -> drain(Read, ?DRAIN).
+
+drain(done, _) ->
+    ok;
+drain(_, Left) when Left =< 0 ->
+    close_afterwards();
+drain(Read, Left) ->
+    try Read() of
+        {Data, Next} -> drain(Next, Left - iolist_size(Data))
+    catch
+        _:_ -> close_afterwards()       % the client has gone
+    end.
+
+%% So mochiweb is told.
+close_afterwards() ->
+    _ = put(mochiweb_request_force_close, true),
+    ok.
+
+%% ---- Time ----
+
+%% @doc The time that the request gives Riak, in ms, as far as anything here waits for it.
+-spec timeout(ringtail_wm:reqdata()) -> pos_integer().
+timeout(RD) ->
+    try list_to_integer(wrq:get_qs_value("timeout", RD)) of
+        Given when Given > 0 -> min(Given, ?MAX_TIMEOUT_MS);
+        _ -> ?RIAK_TIMEOUT_MS
+    catch
+        error:_ -> ?RIAK_TIMEOUT_MS
+    end.
