@@ -1,16 +1,18 @@
-%% @doc In a VM without Riak: knows the configured clusters, asks each of them for its topology now and then, and keeps what
-%% they said in a table that any process reads without a message. What a cluster said last is served on when it cannot be
-%% reached, marked as what it is.
+%% @doc In a VM without Riak: knows the configured clusters, asks each of them for its topology now
+%% and then, and keeps what they said in a table that any process reads without a message. What a
+%% cluster said last is served on when it cannot be reached, marked as what it is.
 %%
-%% The asking is done by a process of its own for each cluster, so that one which does not answer delays no other. The settings
-%% are looked at again now and then: a cluster that is added or changed in a console is there within seconds.
+%% The asking is done by a process of its own for each cluster, so that one which does not answer
+%% delays no other. The settings are looked at again now and then: a cluster that is added or
+%% changed in a console is there within seconds.
 -module(ringtail_clusters).
 
 -behaviour(gen_server).
 
 %% Reading, from any process
 -export([is_running/0, names/0, resolve/1, freshness/1, failure/1, far/1, route/1, seeds/1]).
--export([identity/1, headers/1, prepared_headers/1, preflist/1, info/1, members/1, up/1, history/1]).
+-export([identity/1, headers/1, prepared_headers/1, preflist/1]).
+-export([info/1, members/1, up/1, history/1]).
 %% Following
 -export([start_link/0, refresh/2]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
@@ -24,7 +26,9 @@
 -define(ASK_MS, 8000).
 
 -record(cluster, {far :: ringtail_far:far(),
-                  settings :: ringtail_clusters_config:cluster(),
+                  %% Of the settings, which hold a password that must not stand in the report of a
+                  %% crash.
+                  digest :: binary(),
                   state = ringtail_cluster_state:new() :: ringtail_cluster_state:state(),
                   asker = none :: none | pid(),
                   timer = none :: none | reference(),
@@ -42,7 +46,8 @@ is_running() -> ets:info(?TABLE, name) =/= undefined.
 -spec names() -> [name()].
 names() -> value(names, []).
 
-%% @doc Which cluster a path means: a configured name, the UUID of one that has answered, or `default', the first.
+%% @doc Which cluster a path means: a configured name, the UUID of one that has answered, or
+%% `default', the first.
 -spec resolve(string()) -> {ok, name()} | unknown.
 resolve(Given) ->
     Names = names(),
@@ -88,7 +93,9 @@ route(Name) ->
 -spec seeds(name()) -> [binary()].
 seeds(Name) -> value({Name, seeds}, []).
 
--spec identity(name()) -> {ok, ringtail_topology:token(), ClusterUuid :: binary(), NodeUuid :: binary()} | ringtail_far:failure().
+-spec identity(name()) ->
+          {ok, ringtail_topology:token(), ClusterUuid :: binary(), NodeUuid :: binary()}
+              | ringtail_far:failure().
 identity(Name) ->
     case value({Name, identity}, none) of
         {Token, Cluster, Node} -> {ok, Token, Cluster, Node};
@@ -102,7 +109,8 @@ headers(Name) -> value({Name, headers}, []).
 -spec prepared_headers(name()) -> ringtail_wm:prepared() | none.
 prepared_headers(Name) -> value({Name, prepared_headers}, none).
 
--spec preflist(name()) -> {ok, Etag :: string(), Json :: binary(), Gzipped :: binary()} | ringtail_far:failure().
+-spec preflist(name()) ->
+          {ok, Etag :: string(), Json :: binary(), Gzipped :: binary()} | ringtail_far:failure().
 preflist(Name) ->
     case value({Name, preflist}, none) of
         {Etag, Json, Gzipped} -> {ok, Etag, Json, Gzipped};
@@ -148,6 +156,7 @@ refresh(Name, Timeout) ->
 
 init([]) ->
     process_flag(trap_exit, true),
+    ok = ringtail_far:start(),
     ?TABLE = ets:new(?TABLE, [named_table, protected, {read_concurrency, true}]),
     self() ! settings,
     {ok, #state{}}.
@@ -170,13 +179,17 @@ handle_info(settings, State) ->
     {noreply, settings(ringtail_config:clusters(), State)};
 handle_info({timeout, Timer, {ask, Name}}, State) ->
     case find(Name, State) of
-        {ok, #cluster{timer = Timer} = Cluster} -> {noreply, put(Name, asked(Name, Cluster), State)};
-        _ -> {noreply, State}
+        {ok, #cluster{timer = Timer} = Cluster} ->
+            {noreply, put(Name, asked(Name, Cluster), State)};
+        _ ->
+            {noreply, State}
     end;
 handle_info({told, Asker, Name, Result}, State) ->
     case find(Name, State) of
-        {ok, #cluster{asker = Asker} = Cluster} -> {noreply, put(Name, told(Name, Result, Cluster), State)};
-        _ -> {noreply, State}
+        {ok, #cluster{asker = Asker} = Cluster} ->
+            {noreply, put(Name, told(Name, Result, Cluster), State)};
+        _ ->
+            {noreply, State}
     end;
 handle_info({'EXIT', Asker, Reason}, #state{clusters = Clusters} = State) ->
     case [Name || {Name, #cluster{asker = Pid}} <- Clusters, Pid =:= Asker] of
@@ -200,23 +213,33 @@ code_change(_, State, _) ->
 %% ---- Settings ----
 
 settings(Settings, #state{clusters = Clusters} = State) ->
-    Kept = [{Name, Cluster} || {Name, #cluster{settings = Old} = Cluster} <- Clusters, lists:member(Old, Settings)],
-    _ = [gone(Name, Cluster) || {Name, Cluster} <- Clusters, not lists:keymember(Name, 1, Kept)],
-    New = [{Name, added(Setting)} || {Name, _, _, _} = Setting <- Settings, not lists:keymember(Name, 1, Kept)],
+    Given = [{digest(Setting), Setting} || Setting <- Settings],
+    {Kept, Gone} = lists:partition(fun({_, #cluster{digest = Digest}}) ->
+                                           lists:keymember(Digest, 1, Given)
+                                   end, Clusters),
+    Fars = [Far || {_, #cluster{far = Far}} <- Kept],
+    _ = [gone(Name, Cluster, Fars) || {Name, Cluster} <- Gone],
+    New = [{Name, added(Digest, Setting)}
+           || {Digest, {Name, _, _, _} = Setting} <- Given, not lists:keymember(Name, 1, Kept)],
     Now = [lists:keyfind(Name, 1, Kept ++ New) || {Name, _, _, _} <- Settings],
     ets:insert(?TABLE, {names, [Name || {Name, _, _, _} <- Settings]}),
     State#state{clusters = Now}.
 
-added({Name, Seeds, Options, Route} = Settings) ->
-    Far = ringtail_far:new(Seeds, Options),
-    ets:insert(?TABLE, [{{Name, far}, Far}, {{Name, route}, Route}, {{Name, seeds}, Seeds},
-                        {{Name, state}, ringtail_cluster_state:new()}]),
-    asked(Name, #cluster{far = Far, settings = Settings}).
+digest(Setting) -> crypto:hash(sha, term_to_binary(Setting)).
 
-%% The companion is told by a process of its own, which may have to wait for it.
-gone(Name, #cluster{far = Far, asker = Asker, waiting = Waiting}) ->
+added(Digest, {Name, Seeds, Options, Route}) ->
+    Far = ringtail_far:new(Seeds, Options),
+    ets:insert(?TABLE, [{{Name, far}, Far}, {{Name, route}, Route},
+                        {{Name, seeds}, [ringtail_clusters_config:shown(Seed) || Seed <- Seeds]},
+                        {{Name, state}, ringtail_cluster_state:new()}]),
+    asked(Name, #cluster{far = Far, digest = Digest}).
+
+%% The companion is told by a process of its own, which may have to wait for it. Two names may stand
+%% for one configuration.
+gone(Name, #cluster{far = Far, asker = Asker, waiting = Waiting}, Fars) ->
     _ = [begin unlink(Asker), exit(Asker, kill) end || is_pid(Asker)],
     _ = [gen_server:reply(From, ok) || From <- Waiting],
+    _ = [ringtail_far:forget(Far) || not lists:member(Far, Fars)],
     _ = spawn(fun() -> ringtail_far:close(Far) end),
     true = ets:match_delete(?TABLE, {{Name, '_'}, '_'}),
     ok.
@@ -269,7 +292,8 @@ told(Name, Result, #cluster{state = State, waiting = Waiting} = Cluster) ->
 
 %% As one: readers see the old topology or the new one.
 objects(Name, {Token, Uuid, Node, Up, Details}, Gzipped) ->
-    Headers = [{"X-Ringtail-Topology", binary_to_list(Token)}, {"X-Ringtail-Node", binary_to_list(Node)},
+    Headers = [{"X-Ringtail-Topology", binary_to_list(Token)},
+               {"X-Ringtail-Node", binary_to_list(Node)},
                {"X-Ringtail-Cluster", binary_to_list(Uuid)}],
     [{{Name, identity}, {Token, Uuid, Node}},
      {{Name, headers}, Headers},

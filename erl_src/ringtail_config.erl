@@ -3,13 +3,16 @@
 %% request.
 -module(ringtail_config).
 
--export([mode/0, clusters/0, route/0, prefixes/0, cluster_alias/0, max_body/0, advertise/0, publish/0, problems/0]).
+-export([mode/0, clusters/0, route/0, prefixes/0, cluster_alias/0, max_body/0]).
+-export([client_pause/0, advertise/0, publish/0, problems/0]).
 -export_type([route/0]).
 
 -type route() :: proxy | redirect | local.
 
 %% Larger than any object Riak takes by default (50 MiB), small enough that a few of them do not fill a node.
 -define(MAX_BODY, 67108864).
+
+-define(CLIENT_PAUSE, 30000).
 
 %% @doc Whether the application serves the Riak node it runs in or, in a VM without Riak, the clusters that are configured.
 %% This looks at the code path: for the start, not for each request.
@@ -50,6 +53,10 @@ cluster_alias() -> value(cluster_alias, undefined).
 -spec max_body() -> pos_integer().
 max_body() -> value(max_body, ?MAX_BODY).
 
+%% @doc How long a client of a VM without Riak may pause in the middle of a body, sent or taken, in ms.
+-spec client_pause() -> pos_integer().
+client_pause() -> value(client_pause, ?CLIENT_PAUSE).
+
 %% @doc Endpoints to publish in place of the listeners: `[{http | https | pb, Host, Port}]'.
 -spec advertise() -> undefined | [ringtail_endpoints:endpoint()].
 advertise() ->
@@ -68,6 +75,7 @@ problems() ->
     [lists:flatten(io_lib:format("{ringtail, ~p}: ~p is not ~s; the default is used", [Name, Value, Wanted]))
      || {Name, Wanted} <- [{route, "proxy, redirect or local"}, {prefixes, "a list of paths such as \"/explore\""},
                            {cluster_alias, "a string without '/'"}, {max_body, "a number of bytes"},
+                           {client_pause, "a number of milliseconds up to an hour"},
                            {advertise, "a list of {http | https | pb, Host, Port}"}, {publish, "true or false"}],
         {ok, Value} <- [application:get_env(ringtail, Name)],
         not valid(Name, Value)] ++ cluster_problems().
@@ -99,6 +107,7 @@ valid(route, Route) -> lists:member(Route, [proxy, redirect, local]);
 valid(prefixes, Prefixes) -> is_list(Prefixes) andalso lists:all(fun text/1, Prefixes);
 valid(cluster_alias, Alias) -> Alias =:= undefined orelse (text(Alias) andalso Alias =/= [] andalso not lists:member($/, Alias));
 valid(max_body, Max) -> is_integer(Max) andalso Max > 0;
+valid(client_pause, Pause) -> is_integer(Pause) andalso Pause > 0 andalso Pause =< 3600000;
 valid(advertise, undefined) -> true;
 valid(advertise, Listed) -> is_list(Listed) andalso lists:all(fun endpoint/1, Listed);
 valid(publish, Publish) -> is_boolean(Publish).

@@ -50,7 +50,8 @@ source(_, _) -> {done, fun() -> ok end}.
 rest(Read) -> {Read, fun() -> ringtail_body:drain(Read) end}.
 
 attempt(Far, #request{method = Method, goal = Goal, query = Query, headers = Headers, body = Body, timeout = Timeout}, Source) ->
-    case ringtail_far:stream(Far, cluster_request, [Method, Goal, Query, Headers, Body], Timeout) of
+    Arguments = [Method, Goal, Query, Headers, Body, ringtail_config:client_pause()],
+    case ringtail_far:stream(Far, cluster_request, Arguments, Timeout) of
         {ok, Stream} ->
             %% Reading the client's body can raise whatever the server in front raises; it gets it back.
             try

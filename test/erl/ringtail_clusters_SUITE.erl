@@ -7,7 +7,7 @@
 
 all() ->
     [settings_in_every_form, what_makes_no_sense_is_named_and_the_rest_works, passwords_stay_out_of_messages,
-     any_term_is_a_setting_or_a_problem, knowledge_ages, failures_are_retried_sooner_and_then_later].
+     a_password_is_for_https_alone, any_term_is_a_setting_or_a_problem, knowledge_ages, failures_are_retried_sooner_and_then_later].
 
 %% ---- Settings ----
 
@@ -15,9 +15,9 @@ settings_in_every_form(_) ->
     Url = <<"http://10.0.0.1:8098">>,
     ?assertEqual({[{"prod", [Url], [], undefined}], []}, read([{prod, [binary_to_list(Url)]}])),
     ?assertEqual({[{"prod", [Url], [], undefined}], []}, read([{"prod", [Url]}])),
-    ?assertEqual({[{"a b", [Url, <<"https://b">>], [{cacertfile, <<"/ca.pem">>}, {password, <<"p">>}, {user, <<"u">>}], redirect},
+    ?assertEqual({[{"a b", [<<"https://a">>, <<"https://b">>], [{cacertfile, <<"/ca.pem">>}, {password, <<"p">>}, {user, <<"u">>}], redirect},
                    {"lab", [Url], [], undefined}], []},
-                 read([{<<"a b">>, [{seeds, [Url, "https://b"]}, {user, "u"}, {password, "p"}, {cacertfile, "/ca.pem"},
+                 read([{<<"a b">>, [{seeds, ["https://a", "https://b"]}, {user, "u"}, {password, "p"}, {cacertfile, "/ca.pem"},
                                     {route, redirect}]},
                        {lab, [{seeds, [Url]}]}])),
     ?assertEqual({[], []}, read([])).
@@ -41,8 +41,29 @@ what_makes_no_sense_is_named_and_the_rest_works(_) ->
     ?assertMatch({[], [_]}, read(prod)).
 
 passwords_stay_out_of_messages(_) ->
-    {[], [Problem]} = read([{prod, [{seeds, []}, {user, "u"}, {password, "geheim"}]}]),
-    ?assertEqual(nomatch, re:run(Problem, "geheim|103,101,104")).
+    [begin
+         {_, [Problem]} = read([Entry]),
+         ?assertEqual({Problem, nomatch}, {Problem, re:run(Problem, "geheim|103,101,104")})
+     end || Entry <- [{prod, [{seeds, []}, {user, "u"}, {password, "geheim"}]},
+                      {prod, [{seeds, []}, {user, "u"}, {passwort, "geheim"}]},
+                      {prod, [{seeds, []}, {user, "u"}, {password, <<"geheim">>, more}]},
+                      {prod, ["https://u:geheim@h", 7]},
+                      {prod, [{seeds, ["https://u:geheim@h"]}, {rout, proxy}]},
+                      {prod, ["http://u:geheim@h"]}]].
+
+%% Whoever has taken an address reads what is sent there in clear.
+a_password_is_for_https_alone(_) ->
+    [begin
+         {[{"prod", Seeds, Options, undefined}], [Problem]} = read([{prod, Settings}]),
+         ?assertEqual({[<<"http://h:1">>], [{cacertfile, <<"c">>}]}, {lists:usort(Seeds), Options}),
+         ?assertNotEqual({Problem, nomatch}, {Problem, re:run(Problem, "https://")})
+     end || Settings <- [[{seeds, ["http://h:1"]}, {user, "u"}, {password, "p"}, {cacertfile, "c"}],
+                         [{seeds, ["http://h:1", <<"http://u:p@h:1">>]}, {cacertfile, "c"}]]],
+    Secure = [{seeds, ["https://u:p@h:1"]}],
+    ?assertEqual({[{"prod", [<<"https://u:p@h:1">>], [], undefined}], []}, read([{prod, Secure}])),
+    ?assertEqual([<<"https://h:1">>, <<"https://h:1">>, <<"h:1@">>],
+                 [ringtail_clusters_config:shown(Seed)
+                  || Seed <- [<<"https://h:1">>, <<"https://u:p@q@h:1">>, <<"h:1@">>]]).
 
 any_term_is_a_setting_or_a_problem(_) ->
     [begin

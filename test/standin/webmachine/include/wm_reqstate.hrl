@@ -1,7 +1,9 @@
-%% What the server side keeps about one request. How far its body has been
-%% read is not here but with the process (webmachine_body), because resources
-%% read the body through a copy of the request that they never hand back.
+%% What the server side keeps about one request. A resource reads the body
+%% through a copy of it; the state after that is in the process dictionary
+%% (tmp_reqstate), from where the next callback's copy comes.
 -record(wm_reqstate,
         {socket,
          metadata = [],          % orddict
-         reqdata}).
+         reqdata,
+         bodyfetch,              % undefined | standard | stream
+         reqbody}).

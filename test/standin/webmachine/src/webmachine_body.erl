@@ -1,9 +1,9 @@
 %% @doc Test support: reads the body of the request being served.
 %%
-%% How far the body has been read is kept with the process: a resource reads
-%% through a copy of the request, and after it the server must know whether
-%% bytes are left that belong to no request and would break the connection's
-%% next one. `drain/1' reads them off; where it cannot, the connection closes.
+%% How far it has been read is kept with the process, under webmachine's own
+%% names: a resource reads through a copy of the request, and after it the
+%% server must know whether bytes are left that belong to no request and would
+%% break the connection's next one. `drain/1' reads them off.
 -module(webmachine_body).
 
 -export([start/0, read/3, stream/2, drain/1, linger/1]).
@@ -11,110 +11,88 @@
 -include("wm_reqdata.hrl").
 -include("wm_reqstate.hrl").
 
--define(PROGRESS, webmachine_body_progress).
--define(RECV_TIMEOUT, 60000).
--define(DRAIN_TIMEOUT, 10000).
+-define(PROGRESS, webmachine_stream_progress).
 -define(LINGER_TIMEOUT, 2000).
 
-%% Progress: unread | {whole, Body} | {part, Next} | done | broken
+%% Progress: undefined (nothing read) | what reads on | done | broken
 
 -spec start() -> ok.
 start() ->
-    erase(webmachine_sent_continue),
-    erase(mochiweb_request_force_close),
-    put(?PROGRESS, unread),
-    erase(req_body),
+    [erase(Key) || Key <- [resource, reqstate, tmp_reqstate, req_body, ?PROGRESS,
+                           webmachine_sent_continue, webmachine_head_sent]],
     ok.
 
 -spec read(#wm_reqstate{}, non_neg_integer(), pos_integer()) ->
-          {ok, binary()} | {error, too_large | conflict}.
+          binary() | {error, req_body_too_large}.
 read(State, Max, MaxHunk) ->
-    case get(?PROGRESS) of
-        {whole, Body} ->
-            {ok, Body};
-        undefined ->                    % another process, given what was read
-            {ok, get(req_body)};
-        unread ->
-            case body_length(State) of
-                Length when is_integer(Length), Length > Max ->
-                    {error, too_large};
-                _ ->
-                    collect(first_hunk(State, MaxHunk), [], 0, Max)
-            end;
-        _ ->
-            {error, conflict}
-    end.
+    collect(stream(State, MaxHunk), [], 0, Max).
 
 collect({Hunk, _Next}, _Acc, Size, Max) when Size + byte_size(Hunk) > Max ->
-    {error, too_large};
+    {error, req_body_too_large};
+collect({Hunk, done}, [], _Size, _Max) ->
+    Hunk;      % the usual case, without a copy
 collect({Hunk, done}, Acc, _Size, _Max) ->
-    Body = case Acc of
-               [] -> Hunk;      % the usual case, without a copy
-               _ -> iolist_to_binary(lists:reverse([Hunk | Acc]))
-           end,
-    put(?PROGRESS, {whole, Body}),
-    put(req_body, Body),
-    {ok, Body};
+    iolist_to_binary(lists:reverse([Hunk | Acc]));
 collect({Hunk, Next}, Acc, Size, Max) ->
     collect(Next(), [Hunk | Acc], Size + byte_size(Hunk), Max).
 
--spec stream(#wm_reqstate{}, pos_integer()) ->
-          {binary(), done | fun()} | {error, conflict}.
+-spec stream(#wm_reqstate{}, pos_integer()) -> {binary(), done | fun()}.
 stream(State, MaxHunk) ->
-    case get(?PROGRESS) of
-        unread -> first_hunk(State, MaxHunk);
-        _ -> {error, conflict}
+    case body_length(State) of
+        none -> finished(<<>>);
+        0 -> finished(<<>>);
+        {unknown, Encoding} -> exit({unknown_transfer_encoding, Encoding});
+        Length ->
+            send_continue(State),
+            Socket = State#wm_reqstate.socket,
+            case Length of
+                chunked -> next_chunk(Socket, MaxHunk);
+                _ -> plain(Socket, MaxHunk, Length)
+            end
     end.
 
 %% Reads off what is left of the body, up to the application's
-%% max_flush_bytes. False: something is left and the connection must close.
-%% A client that waits for "100 Continue" and did not get it may send the body
-%% or not; nobody can tell, so that connection closes too.
+%% max_flush_bytes. False: something is left, the answer must announce that the
+%% connection closes, and mochiweb closes it. A length that cannot be read
+%% fails, whatever the answer was to be, as on a real node. A client that waits
+%% for "100 Continue" and was not told so is taken to send no body.
 -spec drain(#wm_reqstate{}) -> boolean().
 drain(State) ->
     Max = application:get_env(webmachine, max_flush_bytes, 64 * 1024 * 1024),
     Finished =
         case get(?PROGRESS) of
             done -> true;
-            {whole, _} -> true;
             broken -> false;
-            {part, Next} -> discard(Next, Max);
-            unread ->
-                case body_length(State) of
-                    none -> true;
-                    0 -> true;
-                    {unknown, _} -> false;
-                    Length when is_integer(Length), Length > Max -> false;
-                    _ ->
-                        not expects_continue(State)
-                            andalso discard(fun() -> first_hunk(State, 65536) end, Max)
-                end
+            undefined ->
+                expects_continue(State)
+                    orelse discard(fun() -> stream(State, 65535) end, Max);
+            Next -> discard(Next, Max)
         end,
-    case Finished of
-        true -> put(mochiweb_request_recv, true);
-        false -> put(mochiweb_request_force_close, true)
-    end,
-    put(?PROGRESS, done),       % lets go of the body, too
+    _ = Finished andalso put(mochiweb_request_recv, true),
     Finished.
 
 discard(_Next, Left) when Left =< 0 ->
     false;
 discard(Next, Left) ->
-    put(webmachine_recv_timeout, ?DRAIN_TIMEOUT),
     try Next() of
         {_Hunk, done} -> true;
         {Hunk, Next1} -> discard(Next1, Left - byte_size(Hunk))
     catch
-        throw:{webmachine_recv_error, _} -> false
-    after
-        erase(webmachine_recv_timeout)
+        throw:{webmachine_recv_error, _} -> false;
+        exit:Reason -> error(Reason)
     end.
 
-%% Before a connection with unread bytes is closed: say that nothing more will
-%% come and take in what still arrives for a moment. A bare close would reset
-%% the connection, and the client might never see the answer.
+%% Before mochiweb closes a connection with unread bytes: say that nothing more
+%% will come and take in what still arrives for a moment. A bare close, a real
+%% node's, would reset the connection, and the client might never see the answer.
 -spec linger(#wm_reqstate{}) -> ok.
-linger(#wm_reqstate{socket = Socket}) ->
+linger(#wm_reqstate{socket = Socket} = State) ->
+    case body_length(State) of
+        Length when is_integer(Length), Length =< 0 -> ok;
+        _ -> shut(Socket)
+    end.
+
+shut(Socket) ->
     _ = case Socket of
             {ssl, S} -> ssl:shutdown(S, write);
             _ -> gen_tcp:shutdown(Socket, write)
@@ -134,21 +112,8 @@ linger(Socket, Deadline) ->
 
 %% Hunks
 
-first_hunk(#wm_reqstate{socket = Socket} = State, MaxHunk) ->
-    put(mochiweb_request_recv, true),
-    case body_length(State) of
-        none -> finished(<<>>);
-        0 -> finished(<<>>);
-        {unknown, Encoding} ->
-            broken({unknown_transfer_encoding, Encoding});
-        Length ->
-            send_continue(State),
-            case Length of
-                chunked -> next_chunk(Socket, MaxHunk);
-                _ -> plain(Socket, MaxHunk, Length)
-            end
-    end.
-
+plain(_Socket, _MaxHunk, Left) when Left < 0 ->
+    throw({webmachine_recv_error, einval});
 plain(Socket, MaxHunk, Left) when Left =< MaxHunk ->
     finished(recv(Socket, Left));
 plain(Socket, MaxHunk, Left) ->
@@ -194,21 +159,18 @@ finished(Hunk) ->
     {Hunk, done}.
 
 more(Hunk, Next) ->
-    put(?PROGRESS, {part, Next}),
+    put(?PROGRESS, Next),
     {Hunk, Next}.
 
 broken(Reason) ->
     put(?PROGRESS, broken),
     throw({webmachine_recv_error, Reason}).
 
+%% For as long as it takes.
 recv(Socket, Length) ->
     %% Until it has arrived whole, nobody knows where the stream stands.
     put(?PROGRESS, broken),
-    Timeout = case get(webmachine_recv_timeout) of
-                  undefined -> ?RECV_TIMEOUT;
-                  Value -> Value
-              end,
-    case mochiweb_socket:recv(Socket, Length, Timeout) of
+    case mochiweb_socket:recv(Socket, Length, infinity) of
         {ok, Data} -> Data;
         {error, Reason} -> broken(Reason)
     end.
@@ -238,19 +200,10 @@ body_length(#wm_reqstate{reqdata = RD}) ->
         undefined ->
             case wrq:get_req_header("content-length", RD) of
                 undefined -> none;
-                Length ->
-                    try list_to_integer(string:trim(Length)) of
-                        N when N >= 0 -> N;
-                        _ -> {unknown, Length}
-                    catch
-                        error:badarg -> {unknown, Length}
-                    end
+                Length -> list_to_integer(Length)
             end;
-        Encoding ->
-            case string:to_lower(Encoding) of
-                "chunked" -> chunked;
-                _ -> {unknown, Encoding}
-            end
+        "chunked" -> chunked;
+        Encoding -> {unknown, Encoding}
     end.
 
 expects_continue(#wm_reqstate{reqdata = RD}) ->

@@ -24,8 +24,20 @@ handle_request(Resource, Req) ->
                      throw:{fail, Status, Reason, S} -> failed(Status, Reason, S);
                      error:Reason:Stack -> failed(500, {error, Reason, Stack}, S0)
                  end,
-    {_, S2} = call(finish_request, set_code(Code, S1)),
-    webmachine_response:send(req(S2)).
+    try
+        finish(Code, S1)
+    catch
+        error:Why:Where ->
+            %% The body's length cannot be read. If that fails again, it is the
+            %% listener that answers.
+            {Status1, S2} = failed(500, {error, Why, Where}, S1),
+            finish(Status1, S2)
+    end.
+
+%% What finish_request sets is sent as it is, but for the status.
+finish(Code, S) ->
+    {_, S1} = call(finish_request, set_code(Code, S)),
+    webmachine_response:finish(req(set_code(Code, S1))).
 
 %% webmachine 1.10 (Riak 2.x) asks ping of every resource and answers 500 where
 %% it is not exported; later ones never ask. The stricter one is the default.

@@ -51,7 +51,7 @@ port(Listener) -> mochiweb_socket_server:get(Listener, port).
 
 connection(Socket, Options, Body) ->
     hook(connection_hook, Socket),
-    mochiweb_http:loop(Socket, Options, Body).
+    webmachine_connection:serve(Socket, Options, Body).
 
 hook(Name, Socket) ->
     case application:get_env(webmachine, Name) of
@@ -62,7 +62,6 @@ hook(Name, Socket) ->
 %% One request.
 loop(MochiReq, Group) ->
     webmachine_body:start(),
-    erase(webmachine_head_sent),
     Req = new_request(MochiReq),
     try
         handle(Req, Group)
@@ -107,31 +106,12 @@ new_request({mochiweb_request, _} = MochiReq) ->
     Get = fun(Key) -> mochiweb_request:get(Key, MochiReq) end,
     Socket = Get(socket),
     RD = wrq:create(Get(method), Get(scheme), Get(version), Get(raw_path), Get(headers)),
-    Peer = address(mochiweb_socket:peername(Socket), RD),
-    Sock = address(sockname(Socket), RD),
+    Peer = webmachine_peer:public(first, mochiweb_socket:peername(Socket), RD),
+    Sock = webmachine_peer:public(last, sockname(Socket), RD),
     #wm_reqstate{socket = Socket, reqdata = wrq:set_sock(Sock, wrq:set_peer(Peer, RD))}.
 
 sockname({ssl, Socket}) -> ssl:sockname(Socket);
 sockname(Socket) -> inet:sockname(Socket).
-
-%% A peer on a private network is taken for a proxy and believed when it names
-%% the client.
-address({ok, {Address, _Port}}, RD) ->
-    Text = inet:ntoa(Address),
-    case is_private(Address) andalso wrq:get_req_header("x-forwarded-for", RD) of
-        Forwarded when is_list(Forwarded), Forwarded =/= "" ->
-            string:trim(lists:last(string:tokens(Forwarded, ",")));
-        _ ->
-            Text
-    end;
-address({error, _}, _RD) ->
-    exit({shutdown, closed}).
-
-is_private({10, _, _, _}) -> true;
-is_private({172, B, _, _}) -> B >= 16 andalso B =< 31;
-is_private({192, 168, _, _}) -> true;
-is_private({127, 0, 0, 1}) -> true;
-is_private(_) -> false.
 
 %% The host that routes are matched against; a proxy's word goes first.
 host(RD) ->

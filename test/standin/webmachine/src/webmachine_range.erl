@@ -32,6 +32,9 @@ source(Body) when is_binary(Body) ->
     {byte_size(Body), fun(Start, End) -> binary:part(Body, Start, End - Start + 1) end};
 source({stream, Size, Fun}) ->
     {Size, fun(Start, End) -> read(Fun(Start, End), []) end};
+%% Nothing is skipped of it: a real node announces the range and sends it all.
+source({known_length_stream, Size, Hunks}) ->
+    {Size, fun(Start, End) -> {known_length_stream, End - Start + 1, Hunks} end};
 source(_) ->
     none.
 

@@ -2,7 +2,8 @@
 %%
 %% A callback that is not exported has webmachine's default answer; one that
 %% fails answers `{error, {Class, Reason, Stack}}', which the decision flow
-%% turns into a 500.
+%% turns into a 500. What is in the process dictionary meanwhile is what a
+%% resource finds there on a real node.
 -module(webmachine_resource).
 
 -export([wrap/2, call/3]).
@@ -27,14 +28,22 @@ call(Fun, {Module, State} = Resource, #wm_reqstate{reqdata = RD} = ReqState) ->
         false ->
             {default(Fun), Resource, ReqState};
         true ->
-            case apply_callback(Module, Fun, RD#wm_reqdata{wm_state = ReqState}, State) of
+            put(resource, Resource),
+            put(reqstate, ReqState),
+            put(tmp_reqstate, empty),
+            Result = apply_callback(Module, Fun, RD#wm_reqdata{wm_state = ReqState}, State),
+            Kept = case get(tmp_reqstate) of
+                       empty -> ReqState;
+                       Read -> Read
+                   end,
+            case Result of
                 {Reply, #wm_reqdata{} = RD1, State1} ->
                     {Reply, {Module, State1},
-                     ReqState#wm_reqstate{reqdata = RD1#wm_reqdata{wm_state = undefined}}};
+                     Kept#wm_reqstate{reqdata = RD1#wm_reqdata{wm_state = undefined}}};
                 {failed, Reason} ->
-                    {{error, Reason}, Resource, ReqState};
+                    {{error, Reason}, Resource, Kept};
                 Other ->
-                    {{error, {bad_return, {Module, Fun, 2}, Other}}, Resource, ReqState}
+                    {{error, {bad_return, {Module, Fun, 2}, Other}}, Resource, Kept}
             end
     end.
 

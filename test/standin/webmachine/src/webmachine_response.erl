@@ -1,7 +1,7 @@
 %% @doc Test support: puts a response on the wire.
 -module(webmachine_response).
 
--export([send/1, code/1]).
+-export([finish/1, send/1, code/1]).
 
 -include("wm_reqdata.hrl").
 -include("wm_reqstate.hrl").
@@ -9,18 +9,23 @@
 code({Code, _Phrase}) -> Code;
 code(Code) -> Code.
 
-%% Sends what the request holds. What is left unread of the request's body is
-%% read off first, or the connection is announced to close. A client that has
-%% gone, or a body that fails half way, closes the connection and is no error
-%% of the server's.
+%% Sends, too, but first reads off what is left unread of the request's body, or
+%% announces that the connection closes.
+-spec finish(#wm_reqstate{}) -> ok.
+finish(#wm_reqstate{reqdata = RD} = Req) ->
+    case webmachine_body:drain(Req) of
+        true -> send(Req);
+        false ->
+            Closing = wrq:set_resp_header("Connection", "close", RD),
+            send(Req#wm_reqstate{reqdata = Closing}),
+            webmachine_body:linger(Req)
+    end.
+
+%% Sends what the request holds. A client that has gone, or a body that fails
+%% half way, closes the connection and is no error of the server's.
 -spec send(#wm_reqstate{}) -> ok.
-send(#wm_reqstate{socket = Socket, reqdata = RD0} = Req) ->
-    Drained = webmachine_body:drain(Req),
-    {Status, RD1} = webmachine_range:apply_to(RD0#wm_reqdata.response_code, RD0),
-    RD = case Drained of
-             true -> RD1;
-             false -> wrq:set_resp_header("Connection", "close", RD1)
-         end,
+send(#wm_reqstate{socket = Socket, reqdata = RD0}) ->
+    {Status, RD} = webmachine_range:apply_to(RD0#wm_reqdata.response_code, RD0),
     {Length, Body} = body(RD),
     Head = [version(wrq:version(RD)), status_line(Status), <<"\r\n">>
            | headers(code(Status), Length, RD)],
@@ -49,7 +54,6 @@ send(#wm_reqstate{socket = Socket, reqdata = RD0} = Req) ->
             logger:warning("response to ~ts broke off: ~p",
                            [wrq:raw_path(RD), {Class, Reason, Stack}])
     end,
-    Drained orelse webmachine_body:linger(Req),
     ok.
 
 body(RD) ->

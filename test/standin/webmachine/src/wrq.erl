@@ -11,7 +11,7 @@
          host_tokens/1, port/1, app_root/1, base_uri/1]).
 -export([req_headers/1, get_req_header/2, req_cookie/1, get_cookie_value/2,
          req_qs/1, get_qs_value/2, get_qs_value/3]).
--export([req_body/1, req_body/2, stream_req_body/2, max_recv_body/1,
+-export([req_body/1, stream_req_body/2, max_recv_body/1,
          set_max_recv_body/2, set_req_body/2]).
 -export([response_code/1, set_response_code/2, resp_redirect/1, do_redirect/2,
          resp_headers/1, get_resp_header/2, set_resp_header/3,
@@ -119,25 +119,35 @@ lookup(Key, Default, List) ->
 
 %% Body of the request
 
-%% Whole body; reading it again gives the same. Too large a body, or one that
-%% was already streamed, ends the callback, which makes a 500.
-req_body(#wm_reqdata{max_recv_body = Max} = RD) ->
-    req_body(Max, RD).
+%% Whole body; reading it again gives the same: in a later callback from the
+%% request, in this one from the process dictionary. Too large a body, or one
+%% that was already streamed, ends the callback, which makes a 500.
+req_body(#wm_reqdata{wm_state = #wm_reqstate{bodyfetch = standard} = State}) ->
+    whole(State#wm_reqstate.reqbody);
+req_body(#wm_reqdata{wm_state = #wm_reqstate{bodyfetch = stream}}) ->
+    conflict();
+req_body(#wm_reqdata{wm_state = #wm_reqstate{} = State, max_recv_body = Max} = RD) ->
+    Read = case get(req_body) of
+               undefined -> webmachine_body:read(State, Max, RD#wm_reqdata.max_recv_hunk);
+               Cached -> Cached
+           end,
+    put(req_body, Read),
+    put(tmp_reqstate, State#wm_reqstate{bodyfetch = standard, reqbody = Read}),
+    whole(Read).
 
-req_body(MaxBody, #wm_reqdata{wm_state = #wm_reqstate{} = State} = RD) ->
-    case webmachine_body:read(State, MaxBody, RD#wm_reqdata.max_recv_hunk) of
-        {ok, Body} -> Body;
-        {error, too_large} -> exit("request body too large");
-        {error, conflict} -> exit("wrq:req_body and wrq:stream_req_body conflict")
-    end.
+whole({error, req_body_too_large}) -> exit("request body too large");
+whole(Body) -> Body.
 
 %% Body in hunks of at most MaxHunk bytes: {Hunk, done} | {Hunk, Next}, where
 %% Next() gives the following one.
+stream_req_body(#wm_reqdata{wm_state = #wm_reqstate{bodyfetch = standard}}, _MaxHunk) ->
+    conflict();
 stream_req_body(#wm_reqdata{wm_state = #wm_reqstate{} = State}, MaxHunk) ->
-    case webmachine_body:stream(State, MaxHunk) of
-        {error, conflict} -> exit("wrq:req_body and wrq:stream_req_body conflict");
-        Hunk -> Hunk
-    end.
+    Hunk = webmachine_body:stream(State, MaxHunk),
+    put(tmp_reqstate, State#wm_reqstate{bodyfetch = stream}),
+    Hunk.
+
+conflict() -> exit("wrq:req_body and wrq:stream_req_body conflict").
 
 max_recv_body(#wm_reqdata{max_recv_body = V}) when is_integer(V) -> V.
 set_max_recv_body(V, RD) when is_integer(V) -> RD#wm_reqdata{max_recv_body = V}.

@@ -1,5 +1,6 @@
-//! Threads for what waits for other machines: started when there is work, ended when there has been none for a while. Each
-//! cluster has a crew of its own, so that one that does not answer holds up nobody else.
+//! Threads for what waits for other machines: started when there is work, ended when there has been
+//! none for a while. Each cluster has a crew of its own, so that one that does not answer holds up
+//! nobody else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -48,7 +48,8 @@ fn members(snapshot: &Snapshot) -> impl Iterator<Item = (usize, &MemberEntry)> {
     snapshot.members().iter().enumerate()
 }
 
-/// The primaries of a key, up or not, in preflist order; every node where the keyfun is the cluster's own.
+/// The primaries of a key, up or not, in preflist order; every node where the keyfun is the
+/// cluster's own.
 pub fn locate(session: &Session, name: &ObjectName, deadline: Instant, out: &mut Writer) -> Done {
     let client = session.client(deadline)?;
     let time = deadline.saturating_duration_since(Instant::now());

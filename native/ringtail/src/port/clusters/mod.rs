@@ -1,16 +1,21 @@
-//! The operations on clusters that the VM is no part of: found by seed URLs, asked through ringtail-client.
+//! The operations on clusters that the VM is no part of: found by seed URLs, asked through
+//! ringtail-client.
 //!
 //! | arguments | answer |
 //! |---|---|
 //! | `cluster_open {Handle, [Seed], [{Option, Binary}]}` | `opened`; connects to nothing yet |
 //! | `cluster_close {Handle}` | `closed` |
-//! | `cluster_topology {Handle, KnownToken, Ms}` | `{Token, Cluster, Node, [Up], same}`, or in place of `same` `{Name, Size, Resizing, Canonical, Preflist, [Member]}` |
-//! | `cluster_locate {Handle, Type, Bucket, Key, Ms}` | `{primaries, [{Index, Member, Up}]}`, or `{any, [{undefined, Member, Up}]}` where only nodes can tell |
-//! | `cluster_request {Handle, Method, Goal, Query, [{Name, Value}], Body, Ms}` | see [`request`] |
+//! | `cluster_topology {Handle, KnownToken, Ms}` | `{Token, Cluster, Node, [Up], same | New}` |
+//! | `cluster_locate {Handle, Type, Bucket, Key, Ms}` | `{primaries, [{Index, Member, Up}]}` |
+//! | `cluster_request {Handle, Method, Goal, Query, [{Name, Value}], Body, Idle, Ms}` | see [`request`] |
 //!
-//! Member is `{Name, Uuid, Status, [{http | https | pb, Host, Port}]}`. A handle is the digest of a cluster's configuration,
-//! made by the VM; one that is not open here is `no_such_cluster`.
+//! New is `{Name, Size, Resizing, Canonical, Preflist, [Member]}`. Where only nodes can tell the
+//! primaries, all members come as `{any, [{undefined, Member, Up}]}`.
+//!
+//! Member is `{Name, Uuid, Status, [{http | https | pb, Host, Port}]}`. A handle is the digest of a
+//! cluster's configuration, made by the VM; one that is not open here is `no_such_cluster`.
 
+mod answering;
 mod crew;
 mod documents;
 mod options;
@@ -29,10 +34,11 @@ use ringtail_port_codec::answer::{self, Writer};
 
 use super::arguments as args;
 use super::fault::Fault;
-use super::lane::Running;
+use super::lane::{Cancel, Running};
 use super::output::Output;
 use super::rings::Handle;
 use super::server::panic_message;
+use answering::Outcome;
 use crew::Crew;
 use pipe::Pipe;
 use request::Job;
@@ -43,7 +49,8 @@ const MOST_CLUSTERS: usize = 64;
 /// No request takes longer.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How much of its time a request may wait for a cluster that cannot serve it: whoever sent it can wait, too.
+/// How much of its time a request may wait for a cluster that cannot serve it: whoever sent it can
+/// wait, too.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What can be asked of a cluster.
@@ -134,11 +141,11 @@ impl Clusters {
                     }
                     self.sessions.insert(handle, Arc::new(Session::new(options::config(seeds, options)?)));
                 }
-                done(answers, id, "opened")
+                answer_word(answers, id, "opened")
             }
             (Operation::Close, [handle]) => {
                 self.sessions.remove(&handle_of(handle)?);
-                done(answers, id, "closed")
+                answer_word(answers, id, "closed")
             }
             (Operation::Topology, [handle, known, time]) => {
                 let session = self.session(handle)?;
@@ -154,18 +161,17 @@ impl Clusters {
                 let asked = Arc::clone(&session);
                 self.begin(id, &session.requests, move |out| documents::locate(&asked, &name, deadline, out))
             }
-            (Operation::Request, [handle, method, goal, query, fields, body, time]) => {
+            (Operation::Request, [handle, method, goal, query, fields, body, idle, time]) => {
                 let session = self.session(handle)?;
                 let job = Job::parse(method, goal, query, fields, body, deadline(time)?)?;
-                let stream = self.streams.list(id, Pipe::new(job.deadline())).ok_or(Fault::IdInUse)?;
-                let (asked, output) = (Arc::clone(&session), self.output.clone());
-                self.begin(id, &session.requests, move |out| job.run(&asked, &stream.pipe, id, &output, out))
+                self.pass(id, session, job, duration(idle, "idle")?)
             }
             (_, arguments) => Err(Fault::Arity(arguments.len())),
         }
     }
 
-    /// A frame about the pieces of a request that is under way; of one that is over it does not matter any more.
+    /// A frame about the pieces of a request that is under way; of one that is over it does not
+    /// matter any more.
     pub fn piece(&self, id: u64, tell: impl FnOnce(&Pipe)) {
         let pipe = self.streams.lock().get(&id).cloned();
         if let Some(pipe) = pipe {
@@ -184,28 +190,95 @@ impl Clusters {
         crew: &Crew,
         perform: impl FnOnce(&mut Writer) -> Result<(), Fault> + Send + 'static,
     ) -> Result<(), Fault> {
+        let reply = self.reply(id)?;
+        let given = reply.clone();
+        reply.by(crew, move || given.give(perform))
+    }
+
+    /// The same for a request passed on. What waits for a client is left to crews of its own, so
+    /// that clients that pause, be they ever so many, keep nobody from being served but each other.
+    fn pass(&self, id: u64, session: Arc<Session>, job: Job, idle: Duration) -> Result<(), Fault> {
+        let pipe = Pipe::new(job.deadline(), idle);
+        let stream = self.streams.list(id, pipe).ok_or(Fault::IdInUse)?;
+        let reply = self.reply(id)?;
+        let (given, asked) = (reply.clone(), Arc::clone(&session));
+        let crew = if job.is_upload() { &session.uploads } else { &session.requests };
+        reply.by(crew, move || {
+            match job.run(&asked, Arc::clone(&stream.pipe), id, given.output.clone())? {
+                Outcome::Whole(passed, body) => given.give(|out| {
+                    answering::whole(out, &passed, &body);
+                    Ok(())
+                }),
+                Outcome::Done => given.give(done),
+                Outcome::Waiting(download) => given.clone().by(&asked.downloads, move || {
+                    // It is found by its id for as long as leave is given to it.
+                    let _stream = stream;
+                    download.finish()?;
+                    given.give(done)
+                }),
+            }
+        })
+    }
+
+    fn reply(&self, id: u64) -> Result<Reply, Fault> {
         let cancel = self.running.begin(id).ok_or(Fault::IdInUse)?;
-        let (running, output) = (self.running.clone(), self.output.clone());
+        Ok(Reply { id, cancel, running: self.running.clone(), output: self.output.clone() })
+    }
+}
+
+/// The last frame of a request: there is one, whatever happens.
+#[derive(Clone)]
+struct Reply {
+    id: u64,
+    cancel: Cancel,
+    running: Running,
+    output: Output,
+}
+
+impl Reply {
+    /// Has a crew do what ends in [`Reply::give`]. Where it does not, the reply is why.
+    fn by(
+        self,
+        crew: &Crew,
+        perform: impl FnOnce() -> Result<(), Fault> + Send + 'static,
+    ) -> Result<(), Fault> {
+        let (id, running) = (self.id, self.running.clone());
         let offered = crew.offer(move || {
-            let mut frame = Vec::new();
-            let performed = catch_unwind(AssertUnwindSafe(|| match cancel.is_cancelled() {
+            let performed = catch_unwind(AssertUnwindSafe(|| match self.cancel.is_cancelled() {
                 true => Err(Fault::Cancelled),
-                false => answer::ok(&mut frame, id, perform, Fault::AnswerTooLarge),
+                false => perform(),
             }));
             let performed = performed.unwrap_or_else(|panic| Err(Fault::Internal(panic_message(&*panic))));
             if let Err(fault) = performed {
-                frame.clear();
-                answer::error(&mut frame, id, fault.code(), &fault.detail());
+                let mut frame = Vec::new();
+                answer::error(&mut frame, self.id, fault.code(), &fault.detail());
+                self.end(&frame);
             }
-            running.end(id);
-            output.write(&frame);
         });
         if offered {
             return Ok(());
         }
-        self.running.end(id);
+        running.end(id);
         Err(Fault::Busy("this cluster"))
     }
+
+    /// The answer, if it can be written.
+    fn give(&self, write: impl FnOnce(&mut Writer) -> Result<(), Fault>) -> Result<(), Fault> {
+        let mut frame = Vec::new();
+        answer::ok(&mut frame, self.id, write, Fault::AnswerTooLarge)?;
+        self.end(&frame);
+        Ok(())
+    }
+
+    fn end(&self, frame: &[u8]) {
+        self.running.end(self.id);
+        self.output.write(frame);
+    }
+}
+
+fn done(out: &mut Writer) -> Result<(), Fault> {
+    out.atom("done");
+    Ok(())
 }
 
 fn handle_of(term: &Term) -> Result<Handle, Fault> {
@@ -214,11 +287,15 @@ fn handle_of(term: &Term) -> Result<Handle, Fault> {
 }
 
 fn deadline(time: &Term) -> Result<Instant, Fault> {
-    let time = time.u64().ok_or(Fault::Argument("time", "a number of milliseconds"))?;
-    Ok(Instant::now() + Duration::from_millis(time).min(LONGEST))
+    Ok(Instant::now() + duration(time, "time")?)
 }
 
-fn done(answers: &mut Vec<u8>, id: u64, word: &str) -> Result<(), Fault> {
+fn duration(time: &Term, name: &'static str) -> Result<Duration, Fault> {
+    let time = time.u64().ok_or(Fault::Argument(name, "a number of milliseconds"))?;
+    Ok(Duration::from_millis(time).min(LONGEST))
+}
+
+fn answer_word(answers: &mut Vec<u8>, id: u64, word: &str) -> Result<(), Fault> {
     let write = |out: &mut Writer| {
         out.atom(word);
         Ok(())

@@ -1,10 +1,11 @@
-//! A streamed request between the reader of stdin and the worker that carries it out: pieces of its body one way, leave to
-//! send pieces of the answer the other way. Neither holds more than a window of pieces, and the reader never waits.
+//! A streamed request between the reader of stdin and the worker that carries it out: pieces of its
+//! body one way, leave to send pieces of the answer the other way. Neither holds more than a window
+//! of pieces, and the reader never waits.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Pieces under way in either direction.
 pub const WINDOW: usize = 4;
@@ -17,6 +18,8 @@ pub struct Pipe {
     state: Mutex<State>,
     changed: Condvar,
     deadline: Instant,
+    /// How long the other side may let a piece, or leave for one, wait.
+    idle: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -40,25 +43,27 @@ pub enum Broken {
     Overrun,
     /// Time is up.
     TimedOut,
+    /// The other side did nothing for too long.
+    Stalled,
 }
 
 impl Broken {
-    fn error(self) -> io::Error {
+    /// As what goes wrong with reading or writing.
+    pub fn error(self) -> io::Error {
         match self {
             Self::Cancelled => io::Error::other("the request was cancelled"),
             Self::Overrun => io::Error::other("more pieces of the body came than were asked for"),
-            Self::TimedOut => {
-                io::Error::new(io::ErrorKind::TimedOut, "the rest of the body did not come in time")
-            }
+            Self::TimedOut => io::Error::new(io::ErrorKind::TimedOut, "time was up before its end"),
+            Self::Stalled => io::Error::new(io::ErrorKind::TimedOut, "the client paused for too long"),
         }
     }
 }
 
 impl Pipe {
-    /// Nobody waits longer than until the deadline.
-    pub fn new(deadline: Instant) -> Self {
+    /// Nobody waits longer than until the deadline, nor for one piece longer than `idle`.
+    pub fn new(deadline: Instant, idle: Duration) -> Self {
         let state = State { leave: WINDOW, ..State::default() };
-        Self { state: Mutex::new(state), changed: Condvar::new(), deadline }
+        Self { state: Mutex::new(state), changed: Condvar::new(), deadline, idle }
     }
 
     // ---- The reader's side ----
@@ -96,6 +101,17 @@ impl Pipe {
 
     // ---- The worker's side ----
 
+    /// Whether a piece of the answer may be sent now.
+    pub fn leave(&self) -> Result<bool, Broken> {
+        let mut state = self.lock();
+        if let Some(broken) = state.broken {
+            return Err(broken);
+        }
+        let left = state.leave.checked_sub(1);
+        state.leave = left.unwrap_or(0);
+        Ok(left.is_some())
+    }
+
     /// Waits until a piece of the answer may be sent.
     pub fn await_leave(&self) -> Result<(), Broken> {
         self.wait(|state| {
@@ -116,6 +132,7 @@ impl Pipe {
 
     fn wait<T>(&self, mut ready: impl FnMut(&mut State) -> Option<T>) -> Result<T, Broken> {
         let mut state = self.lock();
+        let begun = Instant::now();
         loop {
             if let Some(broken) = state.broken {
                 return Err(broken);
@@ -123,9 +140,11 @@ impl Pipe {
             if let Some(value) = ready(&mut state) {
                 return Ok(value);
             }
-            let left = self.deadline.saturating_duration_since(Instant::now());
+            let to_the_end = self.deadline.saturating_duration_since(Instant::now());
+            let left = self.idle.saturating_sub(begun.elapsed()).min(to_the_end);
             if left.is_zero() {
-                return Err(*state.broken.insert(Broken::TimedOut));
+                let why = if to_the_end.is_zero() { Broken::TimedOut } else { Broken::Stalled };
+                return Err(*state.broken.insert(why));
             }
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -136,8 +155,8 @@ impl Pipe {
     }
 }
 
-/// Reads the body of a streamed request. Nothing is asked for before the first read: until then the request can be sent to
-/// another node, or answered without the body.
+/// Reads the body of a streamed request. Nothing is asked for before the first read: until then the
+/// request can be sent to another node, or answered without the body.
 pub struct Body<'p, A> {
     pipe: &'p Pipe,
     ask: A,
@@ -182,10 +201,11 @@ impl<A: FnMut(usize)> Read for Body<'_, A> {
 mod tests {
     use super::*;
     use std::thread;
-    use std::time::Duration;
+
+    const LONG: Duration = Duration::from_secs(60);
 
     fn pipe() -> Pipe {
-        Pipe::new(Instant::now() + Duration::from_secs(10))
+        Pipe::new(Instant::now() + LONG, LONG)
     }
 
     #[test]
@@ -259,7 +279,35 @@ mod tests {
             assert!(reading.join().unwrap().is_err());
         });
         assert_eq!(pipe.await_leave(), Err(Broken::Cancelled));
-        let late = Pipe::new(Instant::now());
+        let late = Pipe::new(Instant::now(), LONG);
         assert_eq!(late.body(|_| {}).read(&mut [0]).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert_eq!(late.await_leave_of_a_whole_window(), Err(Broken::TimedOut));
+    }
+
+    #[test]
+    fn a_client_that_pauses_for_too_long_is_not_waited_for_until_the_deadline() {
+        let stalled = || Pipe::new(Instant::now() + LONG, Duration::from_millis(20));
+        let sending = stalled();
+        let error = sending.body(|_| {}).read(&mut [0]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(sending.lock().broken, Some(Broken::Stalled));
+        assert_eq!(stalled().await_leave_of_a_whole_window(), Err(Broken::Stalled));
+    }
+
+    #[test]
+    fn whether_leave_must_be_waited_for_is_known_without_waiting() {
+        let pipe = pipe();
+        (0..WINDOW).for_each(|_| assert_eq!(pipe.leave(), Ok(true)));
+        assert_eq!((pipe.leave(), pipe.leave()), (Ok(false), Ok(false)));
+        pipe.taken(1);
+        assert_eq!((pipe.leave(), pipe.leave()), (Ok(true), Ok(false)));
+        pipe.cancel();
+        assert_eq!(pipe.leave(), Err(Broken::Cancelled));
+    }
+
+    impl Pipe {
+        fn await_leave_of_a_whole_window(&self) -> Result<(), Broken> {
+            (0..=WINDOW).try_for_each(|_| self.await_leave())
+        }
     }
 }

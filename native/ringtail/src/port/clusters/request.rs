@@ -1,29 +1,31 @@
 //! A request passed on to a node: `cluster_request`.
 //!
-//! Goal is `{object, Type, Bucket, Key}`, for a primary, or `{document, Path}`, for any node. Body is `none`, a binary, or
-//! `{stream, Length | chunked}`: then its pieces come as `{data, Id, Binary}`, as many as `{Id, progress, {more, Count}}`
-//! asked for, and `{eof, Id}` ends it.
+//! `{Handle, Method, Goal, Query, [{Name, Value}], Body, Idle, Ms}`: Idle is how long, in ms, the
+//! client may let a piece of its body, or one of the answer, wait.
 //!
-//! A small answer comes as `{Id, ok, {whole, Status, [{Name, Value}], Length | chunked, Body}}`. Another begins with
-//! `{Id, progress, {head, Status, [{Name, Value}], Length | chunked}}`, goes on with `{Id, progress, {data, Binary}}`, no more
-//! of them unacknowledged than the window has, and ends with `{Id, ok, done}`.
+//! Goal is `{object, Type, Bucket, Key}`, for a primary, or `{document, Path}`, for any node. Body
+//! is `none`, a binary, or `{stream, Length | chunked}`: then its pieces come as `{data, Id,
+//! Binary}`, as many as `{Id, progress, {more, Count}}` asked for, and `{eof, Id}` ends it.
+//!
+//! A small answer comes as `{Id, ok, {whole, Status, [{Name, Value}], Length | chunked, Body}}`.
+//! Another begins with `{Id, progress, {head, Status, [{Name, Value}], Length | chunked}}`, goes on
+//! with `{Id, progress, {data, Binary}}`, no more of them unacknowledged than the window has, and
+//! ends with `{Id, ok, done}`.
 
-use std::io::{self, Read};
+use std::sync::Arc;
 use std::time::Instant;
 
-use ringtail_client::{Content, ObjectName, Pass, PassTo, Passed};
+use ringtail_client::{Content, ObjectName, Pass, PassTo};
 use ringtail_core::term::Term;
-use ringtail_port_codec::answer::{self, Writer};
+use ringtail_port_codec::answer::Writer;
 
 use super::super::arguments as args;
 use super::super::fault::Fault;
 use super::super::output::Output;
 use super::PATIENCE;
-use super::pipe::{Broken, PIECE, Pipe};
+use super::answering::{Outcome, progress};
+use super::pipe::Pipe;
 use super::session::Session;
-
-/// What is not larger is answered in one frame.
-const SMALL: u64 = 64 * 1024;
 
 /// A request as it came, no longer tied to its frame.
 pub struct Job {
@@ -72,6 +74,11 @@ impl Job {
         })
     }
 
+    /// Whether it waits for its body, at the pace of whoever sends it.
+    pub fn is_upload(&self) -> bool {
+        matches!(self.body, Body::Stream(_))
+    }
+
     /// When it must be over.
     pub fn deadline(&self) -> Instant {
         self.deadline
@@ -81,11 +88,10 @@ impl Job {
     pub fn run(
         mut self,
         session: &Session,
-        pipe: &Pipe,
+        pipe: Arc<Pipe>,
         id: u64,
-        output: &Output,
-        out: &mut Writer,
-    ) -> Result<(), Fault> {
+        output: Output,
+    ) -> Result<Outcome, Fault> {
         let client = session.client(self.deadline)?;
         let request = Pass {
             method: &self.method,
@@ -102,103 +108,19 @@ impl Job {
             Body::None => client.pass(request, None),
             Body::Whole(bytes) => client.pass(request, Some(Content::Bytes(bytes))),
             Body::Stream(length) => {
-                let mut body =
-                    pipe.body(|count| output.write(&progress(id, |out| word(out, "more", count as u64))));
+                let ask = |count| output.write(&progress(id, |out| word(out, "more", count as u64)));
+                let mut body = pipe.body(ask);
                 client.pass(request, Some(Content::Reader(&mut body, *length)))
             }
         };
-        answer(passed?, self.method == "HEAD", pipe, id, output, out)
+        Outcome::of(passed?, self.method == "HEAD", pipe, id, output)
     }
-}
-
-fn answer(
-    mut passed: Passed,
-    is_head: bool,
-    pipe: &Pipe,
-    id: u64,
-    output: &Output,
-    out: &mut Writer,
-) -> Result<(), Fault> {
-    let length = passed.length.filter(|_| !is_head);
-    if is_head || length.is_some_and(|length| length <= SMALL) {
-        let mut body = Vec::with_capacity(length.unwrap_or(0) as usize);
-        passed.content.read_to_end(&mut body).map_err(Fault::BrokenOff)?;
-        out.tuple(5);
-        out.atom("whole");
-        head(out, &passed);
-        out.binary(&body);
-        return Ok(());
-    }
-    output.write(&progress(id, |out| {
-        out.tuple(4);
-        out.atom("head");
-        head(out, &passed);
-    }));
-    // Each piece is read to where it is written from.
-    let mut frame = Vec::new();
-    answer::binary_progress(&mut frame, id, "data", PIECE);
-    let start = frame.len();
-    frame.resize(start + PIECE, 0);
-    loop {
-        let length = fill(&mut passed.content, &mut frame[start..]).map_err(Fault::BrokenOff)?;
-        if length == 0 {
-            out.atom("done");
-            return Ok(());
-        }
-        if length < PIECE {
-            let mut head = Vec::with_capacity(start);
-            answer::binary_progress(&mut head, id, "data", length);
-            frame[..start].copy_from_slice(&head);
-        }
-        pipe.await_leave().map_err(|broken| match broken {
-            Broken::TimedOut => Fault::BrokenOff(io::ErrorKind::TimedOut.into()),
-            Broken::Cancelled | Broken::Overrun => Fault::Cancelled,
-        })?;
-        output.write(&frame[..start + length]);
-    }
-}
-
-/// Status, fields and length: three terms.
-fn head(out: &mut Writer, passed: &Passed) {
-    out.u64(u64::from(passed.status));
-    let fields = passed.fields.iter();
-    let Ok(()) = out.list(fields, |out, (name, value)| {
-        out.tuple(2);
-        out.binary(name.as_bytes());
-        out.binary(value);
-        Ok::<(), std::convert::Infallible>(())
-    });
-    match passed.length {
-        Some(length) => out.u64(length),
-        None => out.atom("chunked"),
-    }
-}
-
-/// A frame on the way to the end.
-fn progress(id: u64, write: impl FnOnce(&mut Writer)) -> Vec<u8> {
-    let mut frame = Vec::new();
-    answer::progress(&mut frame, id, write);
-    frame
 }
 
 fn word(out: &mut Writer, word: &str, number: u64) {
     out.tuple(2);
     out.atom(word);
     out.u64(number);
-}
-
-/// As much as fits, or all that is left.
-fn fill(reader: &mut impl Read, piece: &mut [u8]) -> io::Result<usize> {
-    let mut length = 0;
-    while length < piece.len() {
-        match reader.read(&mut piece[length..]) {
-            Ok(0) => break,
-            Ok(count) => length += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(length)
 }
 
 fn parse_goal(goal: &Term) -> Result<Goal, Fault> {

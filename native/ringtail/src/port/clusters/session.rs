@@ -1,4 +1,5 @@
-//! One cluster: its client, made when it is first asked for anything, and made again when that failed.
+//! One cluster: its client, made when it is first asked for anything, and made again when that
+//! failed.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,6 +11,9 @@ use super::crew::Crew;
 /// Requests of one cluster carried out at once, and those that wait.
 const REQUESTS: usize = 64;
 const WAITING: usize = 256;
+/// The same for those that wait for a client, either way: they may do so for as long as it pauses.
+const STREAMS: usize = 64;
+const WAITING_STREAMS: usize = 64;
 /// A failure to find the cluster is believed for so long: whoever comes meanwhile gets it at once.
 const BELIEVED: Duration = Duration::from_millis(500);
 
@@ -18,8 +22,12 @@ pub struct Session {
     config: Config,
     state: Mutex<State>,
     changed: Condvar,
-    /// For requests.
+    /// For requests that wait for nobody but the cluster.
     pub requests: Crew,
+    /// For those whose body comes in pieces, at the pace of a client.
+    pub uploads: Crew,
+    /// For what is left of an answer that a client does not take as fast as it comes.
+    pub downloads: Crew,
     /// For what watches over the cluster, which must get through when all requests hang.
     pub watch: Crew,
 }
@@ -40,11 +48,14 @@ impl Session {
             state: Mutex::new(State::Idle(None)),
             changed: Condvar::new(),
             requests: Crew::new("cluster", REQUESTS, WAITING),
+            uploads: Crew::new("upload", STREAMS, WAITING_STREAMS),
+            downloads: Crew::new("download", STREAMS, WAITING_STREAMS),
             watch: Crew::new("watch", 2, 16),
         }
     }
 
-    /// The client. Of many who ask at once one finds the cluster, and its success or failure is that of all.
+    /// The client. Of many who ask at once one finds the cluster, and its success or failure is
+    /// that of all.
     pub fn client(&self, deadline: Instant) -> Result<Client, Arc<Error>> {
         let mut state = self.lock();
         loop {
