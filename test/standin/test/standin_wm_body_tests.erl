@@ -256,8 +256,7 @@ bad_length({_, Port, _}) ->
     ?assertEqual({500, undefined, closed}, Ask("/echo", [Length("4"), Length("4")])),
     [?assertEqual({{500, undefined, {501, "bodyGET"}}, Fields}, {Ask("/echo", Fields), Fields})
      || Fields <- [Length(""), Length(" "), [Length("4"), Length("5")],
-                   "Transfer-Encoding: gzip\r\n", "Transfer-Encoding: Chunked\r\n"]],
-    ?assertEqual({500, <<"close">>, {501, "bodyGET"}}, Ask("/echo", Length("-4"))),
+                   Length("-4"), "Transfer-Encoding: gzip\r\n", "Transfer-Encoding: Chunked\r\n"]],
     ?assertEqual({200, undefined, 200}, Ask("/echo", Length("+4"))).
 
 %% What becomes of a request that is sent behind.
@@ -347,7 +346,7 @@ wait_until(Fun, N) ->
 ranges({_, Port, _}) ->
     get_route("range", "0123456789"),
     Range = fun(R) -> get(Port, "/range", [{"Range", R}]) end,
-    {206, _, H, <<"789">>} = Range("bytes=-3"),
+    {206, <<"OK">>, H, <<"789">>} = Range("bytes=-3"),
     ?assertEqual(<<"bytes 7-9/10">>, header("content-range", H)),
     {206, _, M, Parts} = Range("bytes=0-1,8-"),
     ?assertMatch(<<"multipart/byteranges; boundary=", _/binary>>, header("content-type", M)),

@@ -40,7 +40,9 @@ get(Port, Path) -> get(Port, Path, []).
 get(Port, Path, Headers) -> once(Port, "GET", Path, Headers, none).
 
 format(Method, Path, Headers, Body) ->
+    Given = lists:keymember("Content-Length", 1, Headers),
     Sized = case Body of
+                _ when Given -> [];
                 none -> [];
                 {chunked, _} -> [{"Transfer-Encoding", "chunked"}];
                 _ -> [{"Content-Length", integer_to_list(iolist_size(Body))}]

@@ -111,22 +111,23 @@ is_forbidden(RD, JobClass, Ctx) ->
             {true, wrq:append_to_resp_body(Text, wrq:set_resp_header("Content-Type", "text/plain", RD)), Ctx}
     end.
 
+%% A referer that is an address but names no port, or no host, fails as in Riak
+%% 3.2: its request is a 500.
 foreign_referer(RD) ->
     case wrq:get_req_header("Referer", RD) of
         undefined -> false;
         Url ->
             Here = {wrq:scheme(RD), string:join(wrq:host_tokens(RD), "."), wrq:port(RD)},
             case uri_string:parse(Url) of
-                #{scheme := Scheme, host := Host} = Parts ->
-                    Default = case Scheme of "https" -> 443; _ -> 80 end,
-                    {list_to_atom_known(Scheme), Host, maps:get(port, Parts, Default)} =/= Here;
-                _ -> true
+                #{scheme := Scheme, host := Host, port := Port} ->
+                    {known_scheme(Scheme), Host, Port} =/= Here;
+                {error, _, _} -> true
             end
     end.
 
-list_to_atom_known("http") -> http;
-list_to_atom_known("https") -> https;
-list_to_atom_known(Other) -> Other.
+known_scheme(Http) when Http =:= "http"; Http =:= "HTTP" -> http;
+known_scheme(Https) when Https =:= "https"; Https =:= "HTTPS" -> https;
+known_scheme(Other) -> Other.
 
 %% --- bodies and headers ---
 
@@ -188,10 +189,10 @@ link({Bucket, Tag}, _Prefix, _Version) ->
 
 quote(Text) -> mochiweb_util:quote_plus(Text).
 
-%% Riak has no form for a link in version 3 and fails on one; here it is
-%% written as in version 2.
+%% There is no form for a link in version 3: an object that has one is a 500
+%% under /types.
 format_uri(Bucket, Key, Prefix, 1) -> io_lib:format("/~s/~s/~s", [Prefix, Bucket, Key]);
-format_uri(Bucket, Key, _Prefix, _) -> io_lib:format("/buckets/~s/keys/~s", [Bucket, Key]).
+format_uri(Bucket, Key, _Prefix, 2) -> io_lib:format("/buckets/~s/keys/~s", [Bucket, Key]).
 
 format_uri(Type, Bucket, Key, _Prefix, 3) ->
     io_lib:format("/types/~s/buckets/~s/keys/~s", [Type, Bucket, Key]);

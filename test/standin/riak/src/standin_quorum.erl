@@ -192,14 +192,17 @@ returned(_, _) -> ok.
 %% --- delete ---
 
 %% A tombstone that has seen what it deletes, reaped where every primary has it.
+%% Its get and put are requests of this node's own, as in Riak: a time-out that
+%% cannot be waited for ends the delete without an answer.
 delete(Bucket, Key, VClock, Options) ->
+    Here = riak_client:new(node(), undefined),
     case VClock of
         undefined ->
-            case get(Bucket, Key, as(r, [rw, w], Options)) of
-                {ok, Obj} -> bury(Bucket, Key, riak_object:vclock(Obj), Options);
+            case riak_client:get(Bucket, Key, as(r, [rw, w], Options), Here) of
+                {ok, Obj} -> bury(Bucket, Key, riak_object:vclock(Obj), Options, Here);
                 Error -> Error
             end;
-        _ -> bury(Bucket, Key, VClock, Options)
+        _ -> bury(Bucket, Key, VClock, Options, Here)
     end.
 
 as(Name, Others, Options) ->
@@ -212,9 +215,9 @@ as(Name, Others, Options) ->
             end
     end.
 
-bury(Bucket, Key, VClock, Options) ->
+bury(Bucket, Key, VClock, Options, Here) ->
     Tomb = riak_object:new(Bucket, Key, <<>>, dict:from_list([{?MD_DELETED, "true"}])),
-    Result = put(riak_object:set_vclock(Tomb, VClock), as(w, [rw], Options)),
+    Result = riak_client:put(riak_object:set_vclock(Tomb, VClock), as(w, [rw], Options), Here),
     _ = Result =:= ok andalso spawn(fun() -> reap({Bucket, Key}) end),
     Result.
 

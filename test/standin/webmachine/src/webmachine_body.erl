@@ -88,7 +88,8 @@ discard(Next, Left) ->
 -spec linger(#wm_reqstate{}) -> ok.
 linger(#wm_reqstate{socket = Socket} = State) ->
     case body_length(State) of
-        Length when is_integer(Length), Length =< 0 -> ok;
+        none -> ok;
+        0 -> ok;
         _ -> shut(Socket)
     end.
 
@@ -113,7 +114,7 @@ linger(Socket, Deadline) ->
 %% Hunks
 
 plain(_Socket, _MaxHunk, Left) when Left < 0 ->
-    throw({webmachine_recv_error, einval});
+    error(badarg);
 plain(Socket, MaxHunk, Left) when Left =< MaxHunk ->
     finished(recv(Socket, Left));
 plain(Socket, MaxHunk, Left) ->

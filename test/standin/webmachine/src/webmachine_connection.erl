@@ -37,7 +37,8 @@ headers({Socket, _, _} = Start, Headers, Count, Body) ->
         {ok, _} ->
             stuck(Socket, ?HEADER_TIMEOUT);
         {error, emsgsize} ->
-            refuse(Start, Headers, 431);
+            %% In full: not every inets has a phrase for it.
+            refuse(Start, Headers, "431 Request Header Fields Too Large");
         {error, Reason} ->
             close(Socket, Reason)
     end.

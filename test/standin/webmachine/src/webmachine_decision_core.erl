@@ -205,7 +205,8 @@ at(n11, S) ->
         {true, _} -> goto(303, S2)
     end;
 at(p3, S) ->
-    case ask(is_conflict, S) of
+    %% A failure counts as a no, and is seen by nobody.
+    case call(is_conflict, S) of
         {true, S1} -> goto(409, S1);
         {_, S1} -> at(p11, accept(S1))
     end;
