@@ -1,7 +1,8 @@
 %% @doc What happens of a request through the companion in the process that makes it.
 %%
-%% Its deadline holds whatever the companion and its owner do, and what comes too late for it does not come at all.
-%% Terms are encoded and decoded here, by as many processes as ask, not by the one all requests pass through.
+%% Its deadline holds whatever the companion and its owner do, and what comes too late for it does
+%% not come at all. Terms are encoded and decoded here, by as many processes as ask, not by the one
+%% all requests pass through.
 -module(ringtail_port_caller).
 
 -export([call/2, call/3, begin_request/2, id/1, write/2, await/2, finish/1]).
@@ -10,13 +11,15 @@
 -define(OWNER, ringtail_port).
 -define(TABLE, ringtail_port).
 -define(DEFAULT_TIMEOUT, 5000).
-%% How often one who waits sees whether the owner, which tells all who wait when it ends in good order, is there at all. To
-%% monitor it would cost more than the rest of a request. In ms.
+%% How often one who waits sees whether the owner, which tells all who wait when it ends in good
+%% order, is there at all. To monitor it would cost more than the rest of a request. In ms.
 -define(LOOK_EVERY, 200).
+%% What a timer of R16B02 takes, in ms.
+-define(LONGEST_TIMEOUT, 16#ffffffff).
 
 -record(request, {owner :: pid(), ref :: reference(), id :: ringtail_port_calls:id()}).
 -opaque request() :: #request{}.
--type failure() :: ringtail_port:failure().
+-type failure() :: {error, {atom(), binary()}}.
 
 %% @doc Has the companion do something, within `{ringtail, port_timeout}' milliseconds (5000).
 -spec call(atom(), tuple()) -> {ok, term()} | failure().
@@ -31,13 +34,17 @@ call(Operation, Arguments) ->
 call(Operation, Arguments, Timeout) ->
     case begin_request(Operation, Arguments) of
         {ok, Request} ->
-            case await(Request, Timeout) of
+            case await(Request, bounded(Timeout)) of
                 {error, {timeout, _}} = Error -> given_up(Request, Error);
                 Answer -> Answer
             end;
         {error, _} = Error ->
             Error
     end.
+
+%% Where a caller's number comes from is not known here.
+bounded(infinity) -> infinity;
+bounded(Timeout) when is_integer(Timeout) -> max(0, min(Timeout, ?LONGEST_TIMEOUT)).
 
 %% @doc Makes a request. Whoever does must await/2 its answers, and finish/1 it in the end.
 -spec begin_request(atom(), tuple()) -> {ok, request()} | failure().
@@ -64,7 +71,8 @@ write(#request{owner = Owner, id = Id}, Frame) ->
     Owner ! {frame, Id, Frame},
     ok.
 
-%% @doc The next frame for a request. After one that is no progress, and after an error but `timeout', no other comes.
+%% @doc The next frame for a request. After one that is no progress, and after an error but
+%% `timeout', no other comes.
 -spec await(request(), timeout()) -> ringtail_port_calls:answer().
 await(#request{ref = Ref, owner = Owner} = Request, Timeout) ->
     Look = min(Timeout, ?LOOK_EVERY),
@@ -95,23 +103,26 @@ later(Timeout, Passed) -> Timeout - Passed.
 last_words(nothing) -> died(<<"its owner ended">>);
 last_words(Answer) -> Answer.
 
-%% @doc No answer is wanted any more, if there is one to come. After this no message for the request comes.
+%% @doc No answer is wanted any more, if there is one to come. After this no message for the request
+%% comes.
 -spec finish(request()) -> ok.
 finish(Request) ->
-    _ = forgotten(Request),
+    _ = left(forget, Request),
     ok.
 
 given_up(Request, Error) ->
-    case forgotten(Request) of
+    case left(give_up, Request) of
         not_written -> {error, {busy, <<"the companion does not read as fast as it is asked: try again later">>}};
         not_started -> {error, {timeout, <<"the companion did not start in time">>}};
         _ -> Error
     end.
 
-%% Once the owner has answered, what it sent before is here to be flushed.
-forgotten(#request{owner = Owner, ref = Ref, id = Id}) ->
+%% Once the owner has answered, what it sent before is here to be flushed. It waits for nothing, so
+%% its answer is near; a caller that did not wait for it might find one of the two in its mailbox
+%% later, and mochiweb's processes take that for a broken request.
+left(How, #request{owner = Owner, ref = Ref, id = Id}) ->
     Outcome = try
-                  gen_server:call(Owner, {forget, Id})
+                  gen_server:call(Owner, {How, Id}, infinity)
               catch
                   exit:_ -> gone
               end,
@@ -123,7 +134,7 @@ flush(Ref) ->
 
 owner() ->
     case whereis(?OWNER) of
-        undefined -> started(ringtail_port:start());
+        undefined -> started(ringtail_port_owner:start());
         Owner -> Owner
     end.
 

@@ -1,23 +1,37 @@
 %% @doc The language of the companion, as plain calls: requests to frames, frames to answers.
 %%
-%% native/ringtail-port-codec says how it goes. Node names and error codes come as binaries, for an atom must never be made
-%% from what another program says: names the VM does not know are told as the NIF tells them, unknown codes are passed
-%% on in words.
+%% native/ringtail-port-codec says how it goes. Node names and error codes come as binaries, for an
+%% atom must never be made from what another program says: names the VM does not know are told as
+%% the NIF tells them, unknown codes are passed on in words.
 -module(ringtail_port_calls).
 
--export([request/3, cancel/1, ack/2, data/2, eof/1, addressee/1, answer/1, value/2, vocabulary/0]).
--export_type([id/0, answer/0]).
+-export([request/3, opened/1, cancel/1, ack/2, data/2, eof/1, addressee/1, answer/1, value/2]).
+-export([vocabulary/0]).
+-export_type([id/0, frame/0, answer/0]).
 
 %% `{Id, progress, {data, Binary}}' up to the length of the binary.
 -define(PIECE_OF_DATA, 131, 104, 3, 110, 8, 0, _:64, 100, 8:16, "progress", 104, 2, 100, 4:16, "data", 109).
 
 -type id() :: pos_integer().
+-type frame() :: iodata() | fun(() -> iodata()).
 -type answer() :: {ok, term()} | {error, {atom(), binary()}} | {progress, term()}.
 
-%% @doc A request's frame.
--spec request(id(), atom(), tuple()) -> binary().
+%% @doc A request's frame. One with a password in it is sealed: a process that crashes has its last
+%% message and its mailbox written to the log.
+-spec request(id(), atom(), tuple()) -> frame().
+request(Id, cluster_open, Arguments) ->
+    Frame = encoded(Id, cluster_open, Arguments),
+    fun() -> Frame end;
 request(Id, Operation, Arguments) ->
+    encoded(Id, Operation, Arguments).
+
+encoded(Id, Operation, Arguments) ->
     term_to_binary({Id, Operation, Arguments}).
+
+%% @doc A frame as it is written.
+-spec opened(frame()) -> iodata().
+opened(Sealed) when is_function(Sealed) -> Sealed();
+opened(Frame) -> Frame.
 
 %% @doc The answer is not wanted any more.
 -spec cancel(id()) -> binary().
@@ -29,7 +43,8 @@ cancel(Id) ->
 ack(Id, Count) ->
     term_to_binary({ack, Id, Count}).
 
-%% @doc The next piece of a streamed request: `{data, Id, Bytes}', written out so that the bytes are not copied.
+%% @doc The next piece of a streamed request: `{data, Id, Bytes}', written out so that the bytes are
+%% not copied.
 -spec data(id(), iodata()) -> iodata().
 data(Id, Bytes) ->
     [<<131, 104, 3, 100, 4:16, "data", 110, 8, 0, Id:64/little, 109, (iolist_size(Bytes)):32>>, Bytes].
@@ -39,8 +54,8 @@ data(Id, Bytes) ->
 eof(Id) ->
     term_to_binary({eof, Id}).
 
-%% @doc Who a frame is for, and whether it is the last one for it. The id's place and form in a frame are fixed, so
-%% that the process through which all answers pass decodes none of them.
+%% @doc Who a frame is for, and whether it is the last one for it. The id's place and form in a
+%% frame are fixed, so that the process through which all answers pass decodes none of them.
 -spec addressee(ringtail_port_frames:frame()) -> {id(), last | progress} | error.
 addressee([First | _]) -> addressee(First);
 addressee(<<131, 104, 3, 110, 8, 0, Id:64/little, 100, 2:16, "ok", _/binary>>) -> {Id, last};
@@ -48,7 +63,8 @@ addressee(<<131, 104, 3, 110, 8, 0, Id:64/little, 100, 5:16, "error", _/binary>>
 addressee(<<131, 104, 3, 110, 8, 0, Id:64/little, 100, 8:16, "progress", _/binary>>) -> {Id, progress};
 addressee(_) -> error.
 
-%% @doc What a frame says. A piece of an object, known by its form, stays where it lies: decoding would copy it.
+%% @doc What a frame says. A piece of an object, known by its form, stays where it lies: decoding
+%% would copy it.
 -spec answer(ringtail_port_frames:frame()) -> answer().
 answer([First | Others] = Frame) ->
     case First of
@@ -84,8 +100,8 @@ known(Code, Detail) ->
         error:badarg -> {companion_error, <<Code/binary, ": ", Detail/binary>>}
     end.
 
-%% @doc The words that the companion says as atoms, and its codes of errors. Being named here makes them atoms of the VM
-%% as soon as this module is loaded.
+%% @doc The words that the companion says as atoms, and its codes of errors. Being named here makes
+%% them atoms of the VM as soon as this module is loaded.
 -spec vocabulary() -> [atom()].
 vocabulary() ->
     [primary, fallback, undefined, joining, valid, leaving, exiting, down, invalid, dropped,

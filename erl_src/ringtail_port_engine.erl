@@ -1,12 +1,15 @@
 %% @doc The engine's calls answered by the companion, as ringtail_nif answers them.
 %%
-%% A ring's handle holds the ring's bytes besides the digest it goes by there, so that a companion which lost it (restarted, or
-%% had others to hold) is given it again by whoever needs it. The bytes are a binary that processes share, not copy.
-%% No call changes anything, so one that was under way when the companion died is asked once more.
+%% A ring's handle holds the ring's bytes besides the digest it goes by there, so that a companion
+%% which lost it (restarted, or had others to hold) is given it again by whoever needs it. The bytes
+%% are a binary that processes share, not copy. No call changes anything, so one that was under way
+%% when the companion died is asked once more.
 -module(ringtail_port_engine).
 
 -export([call/2]).
 -export_type([ring/0]).
+
+-define(SHORT_MS, 1000).
 
 -record(ringtail_port_ring, {digest :: binary(), bytes :: binary()}).
 
@@ -54,10 +57,22 @@ load(#ringtail_port_ring{digest = Digest, bytes = Bytes}) ->
     end.
 
 ask(Operation, Arguments) ->
-    case ringtail_port:call(Operation, Arguments) of
-        {error, {companion_died, _}} -> ringtail_port:call(Operation, Arguments);
+    case asked(patience(Operation), Operation, Arguments) of
+        {error, {companion_died, _}} -> asked(patience(Operation), Operation, Arguments);
         Answer -> Answer
     end.
+
+asked(configured, Operation, Arguments) -> ringtail_port:call(Operation, Arguments);
+asked(Milliseconds, Operation, Arguments) -> ringtail_port:call(Operation, Arguments, Milliseconds).
+
+%% What a request to the node waits for is a matter of microseconds and can be had elsewhere.
+patience(primaries) -> ?SHORT_MS;
+patience(preflist) -> ?SHORT_MS;
+patience(primaries_of_hash) -> ?SHORT_MS;
+patience(preflist_of_hash) -> ?SHORT_MS;
+patience(topology_document) -> ?SHORT_MS;
+patience(topology_difference) -> ?SHORT_MS;
+patience(_) -> configured.
 
 converted(Operation, {ok, Value}) -> ringtail_port_calls:value(Operation, Value);
 converted(_, {error, _} = Error) -> Error.

@@ -1,8 +1,9 @@
 %% @doc Frames of `{packet, 4}' to and from the bytes of a port: pure.
 %%
-%% The port is opened as a plain stream, because with `{packet, 4}' the VM makes one system call and one message of each frame;
-%% here many requests go out in one call, and many answers come in one message. A large frame is not put together: it is
-%% mostly a piece of an object, which goes on in the parts it came in.
+%% The port is opened as a plain stream, because with `{packet, 4}' the VM makes one system call and
+%% one message of each frame; here many requests go out in one call, and many answers come in one
+%% message. A large frame is not put together: it is mostly a piece of an object, which goes on in
+%% the parts it came in.
 -module(ringtail_port_frames).
 
 -export([new/0, add/2, framed/1, whole/1]).

@@ -1,8 +1,8 @@
 %% @doc When the companion is started again: pure, time is an argument.
 %%
-%% One that worked for a while and died is started again almost at once, for then something outside killed it. One that
-%% dies as soon as it is started is tried at growing intervals, for it will do so again. Either way, starts are never
-%% closer together than the first delay.
+%% One that worked for a while and died is started again almost at once, for then something outside
+%% killed it. One that dies as soon as it is started is tried at growing intervals, for it will do
+%% so again. Either way, starts are never closer together than the first delay.
 -module(ringtail_port_life).
 
 -export([new/0, up/2, ended/2]).

@@ -1,6 +1,7 @@
 %% @doc Round trips through the companion, counted: pure.
 %%
-%% Kept as counts per power of two, so that a percentile is right within a factor of two and adding one costs nothing.
+%% Kept as counts per power of two, so that a percentile is right within a factor of two and adding
+%% one costs nothing.
 -module(ringtail_port_stats).
 
 -export([new/0, add/2, report/1]).

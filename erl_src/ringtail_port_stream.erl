@@ -1,8 +1,9 @@
-%% @doc A request of the companion whose body, and whose answer, come in pieces: as many at a time as the other side has
-%% asked for, so that neither holds more of a large object than a few pieces, however slow the other is.
+%% @doc A request of the companion whose body, and whose answer, come in pieces: as many at a time
+%% as the other side has asked for, so that neither holds more of a large object than a few pieces,
+%% however slow the other is.
 %%
-%% All in the caller's process. Whoever opens a stream closes it; where the process dies instead, the companion is told
-%% within seconds.
+%% All in the caller's process. Whoever opens a stream closes it; where the process dies instead,
+%% the companion is told within seconds.
 -module(ringtail_port_stream).
 
 -export([open/3, event/1, send/2, eof/1, taken/2, close/1]).
@@ -21,7 +22,8 @@ open(Operation, Arguments, Timeout) ->
         {error, _} = Error -> Error
     end.
 
-%% @doc What the companion says next. After anything but progress the stream is over, and only to be closed.
+%% @doc What the companion says next. After anything but progress the stream is over, and only to be
+%% closed.
 -spec event(stream()) -> ringtail_port_calls:answer().
 event(#stream{request = Request} = Stream) ->
     ringtail_port_caller:await(Request, left(Stream)).

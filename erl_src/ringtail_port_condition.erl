@@ -1,0 +1,94 @@
+%% @doc Whether the companion is there, and why not: in a table, for those who can do without it and
+%% would rather not wait, and in the log, a line for each change and not for each try to start it.
+-module(ringtail_port_condition).
+
+-export([read/0, new/1, up/1, steady/1, lost/3, unready/3, said/3, silent/1, heard/1, last_end/1]).
+-export_type([condition/0, now/0]).
+
+%% The table of `ringtail_port_owner', which alone writes.
+-define(TABLE, ringtail_port).
+-define(SILENT, <<"it does not answer">>).
+
+%% `idle': nobody has needed it yet.
+-type now() :: idle | up | {lost, Why :: binary()}.
+
+-record(condition, {now = idle :: now(),
+                    last_end = {companion_died, <<"it was never started">>} :: {atom(), binary()},
+                    %% Why it last ended before it answered, and the same with what it says of it.
+                    unready = none :: none | {binary(), binary()},
+                    logged = up :: up | {lost, binary()}}).
+-opaque condition() :: #condition{}.
+
+%% @doc How it is. Where no process owns it, the next call starts one.
+-spec read() -> now().
+read() ->
+    try
+        ets:lookup_element(?TABLE, condition, 2)
+    catch
+        error:badarg -> idle
+    end.
+
+%% @doc Not started. The table is the caller's.
+-spec new(Table :: atom()) -> condition().
+new(?TABLE) ->
+    kept(#condition{}).
+
+%% @doc It was started and answers. That is logged once it has lasted: see steady/1.
+-spec up(condition()) -> condition().
+up(Condition) ->
+    kept(Condition#condition{now = up, unready = none}).
+
+%% @doc It has been up for a while.
+-spec steady(condition()) -> condition().
+steady(#condition{now = up, logged = {lost, _}} = Condition) ->
+    error_logger:info_msg("ringtail: the companion answers again~n"),
+    Condition#condition{logged = up};
+steady(Condition) ->
+    Condition.
+
+%% @doc It ended, or cannot be started.
+-spec lost(Code :: atom(), Why :: binary(), condition()) -> condition().
+lost(Code, Why, #condition{logged = {lost, Why}} = Condition) ->
+    kept(Condition#condition{now = {lost, Why}, last_end = {Code, Why}});
+lost(Code, Why, Condition) ->
+    error_logger:warning_msg("ringtail: the companion is not there: ~ts~n", [Why]),
+    lost(Code, Why, Condition#condition{logged = {lost, Why}}).
+
+%% @doc It ended before it answered. Its own words on that are asked for, and come as a message to
+%% the caller, who passes them to said/3: once for each reason, and not for a signal, which is
+%% somebody else's doing.
+-spec unready(Code :: atom(), Why :: binary(), condition()) -> condition().
+unready(Code, Why, #condition{unready = {Why, Full}} = Condition) ->
+    lost(Code, Full, Condition);
+unready(Code, <<"exit status ", _/binary>> = Why, Condition) ->
+    _ = ringtail_port_program:ask_why(self(), Why),
+    lost(Code, Why, Condition#condition{unready = {Why, Why}});
+unready(Code, Why, Condition) ->
+    lost(Code, Why, Condition).
+
+%% @doc What the program says.
+-spec said(Why :: binary(), Text :: binary(), condition()) -> condition().
+said(Why, Text, #condition{unready = {Why, _}, now = {lost, Why}} = Condition) when Text =/= <<>> ->
+    #condition{last_end = {Code, Why}} = Condition,
+    Full = <<Why/binary, ": ", Text/binary>>,
+    lost(Code, Full, Condition#condition{unready = {Why, Full}});
+said(_, _, Condition) ->
+    Condition.
+
+%% @doc Somebody waited for an answer, and nothing came of it meanwhile.
+-spec silent(condition()) -> condition().
+silent(#condition{now = up} = Condition) -> kept(Condition#condition{now = {lost, ?SILENT}});
+silent(Condition) -> Condition.
+
+%% @doc Something came of it.
+-spec heard(condition()) -> condition().
+heard(#condition{now = {lost, ?SILENT}} = Condition) -> kept(Condition#condition{now = up});
+heard(Condition) -> Condition.
+
+%% @doc How it last ended.
+-spec last_end(condition()) -> {Code :: atom(), Why :: binary()}.
+last_end(#condition{last_end = LastEnd}) -> LastEnd.
+
+kept(#condition{now = Now} = Condition) ->
+    true = ets:insert(?TABLE, {condition, Now}),
+    Condition.
