@@ -51,10 +51,7 @@ owners() ->
     here_or_far(fun() -> here_owners() end, fun() -> ringtail_far_console:owners() end).
 
 here_owners() ->
-    case ringtail_ring:ring() of
-        {ok, Ring, _} -> value(ringtail_engine:owners(Ring));
-        {error, _} = Error -> Error
-    end.
+    value(ringtail_place:owners()).
 
 %% @doc A line to read: where the key lives and who of them is up.
 -spec where(ringtail_place:bucket(), binary()) -> string() | {error, term()}.

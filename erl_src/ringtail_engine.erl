@@ -15,7 +15,7 @@
 -export([chash/4, primaries/6, preflist/7, primaries_many/4, preflist_many/5]).
 -export([primaries_of_hash/3, preflist_of_hash/4]).
 -export([topology/1, topology_document/3, topology_difference/5, node_uuid/2]).
--export([keyfun/1, check/2, check/3, name/0]).
+-export([keyfun/1, check/2, check/3, name/0, is_there/0, is_there/1, condition/0, nif_problem/0]).
 -export_type([ring/0, answer/1, key/0, keyfun_name/0]).
 
 %% Above these a call goes to a dirty scheduler. SHA-1 without help from the processor reads some 300 bytes in a
@@ -199,6 +199,45 @@ name() ->
         {ok, Engine} -> Engine
     end.
 
+%% @doc Whether the engine can be asked now, for those who would rather do without than wait.
+-spec is_there() -> boolean().
+is_there() ->
+    is_there(name()).
+
+%% @doc The same of the engine that holds this ring.
+-spec is_there(ring() | nif | port | term()) -> boolean().
+is_there(#ringtail_ring{engine = nif}) -> true;
+is_there(#ringtail_ring{engine = Engine}) -> is_there(Engine);
+is_there(port) -> lost(ringtail_port:condition()) =:= false;
+is_there(_) -> true.
+
+lost({lost, _}) -> true;
+lost(_) -> false.
+
+%% @doc Whether the engine works and, if not, why.
+-spec condition() -> ok | {lost, Why :: binary()}.
+condition() ->
+    condition(name()).
+
+condition(port) ->
+    case ringtail_port:condition() of
+        {lost, Why} -> {lost, <<"the companion is not there: ", Why/binary>>};
+        _ -> ok
+    end;
+condition(Engine) ->
+    case ask(Engine, version, []) of
+        {error, {_, Why}} -> {lost, Why};
+        _ -> ok
+    end.
+
+%% @doc Why the companion is used in place of the NIF, where it was not configured so.
+-spec nif_problem() -> none | binary().
+nif_problem() ->
+    case {name(), application:get_env(ringtail, automatic_engine)} of
+        {port, {ok, {port, Why}}} -> Why;
+        _ -> none
+    end.
+
 %% @doc The engine's name for a bucket's `chash_keyfun' property. Only Riak's own two can be computed here.
 -spec keyfun(keyfun_name()) -> answer(ringtail_nif:keyfun()).
 keyfun(std) -> {ok, std};
@@ -325,22 +364,25 @@ no_library({Reason, Text}) ->
 %% What was found is kept, for looking is a search on disk.
 automatic() ->
     case application:get_env(ringtail, automatic_engine) of
-        {ok, Engine} -> Engine;
+        {ok, {port, _}} -> port;
+        {ok, nif} -> nif;
         undefined -> found(ringtail_nif:load())
     end.
 
 found(ok) ->
-    kept(nif);
-found({error, _}) ->
+    ok = application:set_env(ringtail, automatic_engine, nif),
+    nif;
+found({error, Reason}) ->
+    {error, {_, Why}} = no_library(Reason),
     case ringtail_port:executable() of
-        {ok, _} -> kept(port);
+        {ok, Path} ->
+            error_logger:info_msg("ringtail: the companion ~s computes, since ~ts~n", [Path, Why]),
+            ok = application:set_env(ringtail, automatic_engine, {port, Why}),
+            port;
         %% The NIF's reason is the one to tell, and the next call looks again.
-        {error, _} -> nif
+        {error, _} ->
+            nif
     end.
-
-kept(Engine) ->
-    ok = application:set_env(ringtail, automatic_engine, Engine),
-    Engine.
 
 text(Format, Args) ->
     unicode:characters_to_binary(io_lib:format(Format, Args)).

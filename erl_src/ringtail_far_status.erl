@@ -59,6 +59,8 @@ metrics() ->
     Fresh = [{Name, ringtail_clusters:freshness(Name)} || Name <- Names],
     [{"ringtail_serving", gauge, "1 while the routes are installed.",
       [{[], truth(ringtail_routes:state() =:= serving)}]},
+     {"ringtail_engine_up", gauge, "1 while the companion answers.",
+      [{[], truth(ringtail_engine:condition() =:= ok)}]},
      {"ringtail_cluster_current", gauge, "1 while what is known of the cluster is up to date.",
       [{[{cluster, Name}], truth(element(1, Freshness) =:= current)} || {Name, Freshness} <- Fresh]},
      {"ringtail_cluster_age_seconds", gauge, "How long ago the cluster told its topology.",

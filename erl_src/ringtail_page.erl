@@ -2,12 +2,13 @@
 %% reached from hosts that reach nothing else.
 -module(ringtail_page).
 
--export([html/6, escaped/1]).
+-export([html/7, escaped/1]).
 
 %% @doc The page as UTF-8.
 -spec html(ClusterName :: binary() | undefined, Token :: binary(), Self :: node() | binary(), [ringtail_topology:member()],
-           Up :: [node() | binary()], Owners :: [{non_neg_integer(), node() | binary()}]) -> binary().
-html(ClusterName, Token, Self, Members, Up, Owners) ->
+           Up :: [node() | binary()], Owners :: [{non_neg_integer(), node() | binary()}],
+           Problems :: [binary()]) -> binary().
+html(ClusterName, Token, Self, Members, Up, Owners, Problems) ->
     Size = length(Owners),
     Colours = colours([Node || {Node, _, _, _} <- Members] ++ [Node || {_, Node} <- Owners]),
     unicode:characters_to_binary(
@@ -15,6 +16,7 @@ html(ClusterName, Token, Self, Members, Up, Owners) ->
        style(), "</style></head><body><h1>", name(ClusterName), "</h1><p>", integer_to_list(Size), " partitions, ",
        integer_to_list(length(Members)), " members, topology <code>", escaped(Token), "</code>, as ",
        escaped(ringtail_json:name(Self)), " sees it.</p>",
+       [["<p><b>", escaped(ringtail_json:text(Problem)), "</b></p>"] || Problem <- Problems],
        "<table><tr><th></th><th>node</th><th>status</th><th></th><th>partitions</th><th>share</th><th>endpoints</th></tr>",
        [member(Member, Up, Owners, Size, Colours) || Member <- Members], "</table><div class=\"ring\">",
        [partition(Partition, Up, Colours) || Partition <- number(Owners)], "</div></body></html>\n"]).

@@ -1,8 +1,11 @@
-%% @doc Where a key lives according to the present snapshot: its bucket's n_val and keyfun from riak_core, its primaries
-%% from the engine. Used by the resources and by the console alike.
+%% @doc Where a key lives according to the present snapshot: its bucket's n_val and keyfun from
+%% riak_core, its primaries from the engine. Used by the resources and by the console alike.
+%%
+%% Where the engine is lost, riak_core is asked instead: its ring may be a later one than the
+%% snapshot's, and what it says of it is what its own requests go by.
 -module(ringtail_place).
 
--export([primaries/2, primaries/3, primaries/5, preflist/2, placement/1]).
+-export([primaries/2, primaries/3, primaries/5, preflist/2, owners/0, placement/1]).
 -export_type([bucket/0, failure/0]).
 
 %% How long a request waits for the ring to be loaded anew. In ms.
@@ -39,20 +42,50 @@ preflist(Bucket, Key) ->
         {error, _} = Error -> Error
     end.
 
-%% Asks the engine about a ring. Where the NIF was replaced since that ring was loaded, it is loaded anew.
+%% @doc Every partition in ring order with its owner.
+-spec owners() -> {ok, [{non_neg_integer(), node()}]} | failure().
+owners() ->
+    case ringtail_ring:ring() of
+        {ok, Ring, _} -> owners(ringtail_engine:is_there(Ring) andalso ringtail_engine:owners(Ring));
+        {error, _} = Error -> Error
+    end.
+
+owners({ok, _} = Owners) -> Owners;
+owners(_) -> ringtail_riak_ring:owners().
+
+%% Asks the engine about a ring. Where the NIF was replaced since that ring was loaded, it is loaded
+%% anew.
 in_ring({ok, Ring, Size, _}, Question) ->
-    case ask(Question, Ring, Size) of
-        {error, {foreign_ring, _}} -> in_new_ring(ringtail_ring:reload(Ring, ?RELOAD_MS), Question);
-        Answer -> Answer
+    case ask_if_there(Question, Ring, Size) of
+        {ok, _} = Answer ->
+            Answer;
+        {error, {foreign_ring, _}} ->
+            _ = ringtail_ring:reload(Ring, ?RELOAD_MS),
+            in_new_ring(ringtail_ring:ring(), Question);
+        {error, _} ->
+            by_riak(Question)
     end;
 in_ring({error, _} = Error, _) ->
     Error.
 
-in_new_ring(_, Question) ->
-    case ringtail_ring:ring() of
-        {ok, Ring, Size} -> ask(Question, Ring, Size);
-        {error, _} = Error -> Error
+in_new_ring({ok, Ring, Size}, Question) ->
+    case ask_if_there(Question, Ring, Size) of
+        {ok, _} = Answer -> Answer;
+        {error, _} -> by_riak(Question)
+    end;
+in_new_ring({error, _} = Error, _) ->
+    Error.
+
+ask_if_there(Question, Ring, Size) ->
+    case ringtail_engine:is_there(Ring) of
+        true -> ask(Question, Ring, Size);
+        false -> {error, {no_engine, <<"the engine is not there">>}}
     end.
+
+by_riak({primaries, Bucket, Key, N, Keyfun}) ->
+    ringtail_riak_ring:primaries(Bucket, Key, Keyfun, N);
+by_riak({{preflist, Up}, Bucket, Key, N, Keyfun}) ->
+    ringtail_riak_ring:preflist(Bucket, Key, Keyfun, N, Up).
 
 %% What is asked is data and not a fun: making one writes to a counter that all schedulers share.
 ask({What, Bucket, Key, N, {custom, _, _}}, Ring, Size) ->

@@ -80,8 +80,7 @@ preflist({far, Name}) -> ringtail_clusters:preflist(Name).
 %% @doc Every partition with its owner, in ring order.
 -spec owners(source()) -> [{non_neg_integer(), node() | binary()}].
 owners(local) ->
-    {ok, Ring, _} = ringtail_ring:ring(),
-    {ok, Owners} = ringtail_engine:owners(Ring),
+    {ok, Owners} = ringtail_place:owners(),
     Owners;
 owners({far, Name}) ->
     {ok, _, Json, _} = ringtail_clusters:preflist(Name),

@@ -11,7 +11,9 @@ data() ->
                             end].
 
 node_data() ->
-    [{engine, ringtail_engine:name()}, {state, ringtail_routes:state()}, {snapshot, ringtail_ring:state()}]
+    engine(ringtail_engine:condition()) ++
+        [{nif_problem, Why} || Why <- [ringtail_engine:nif_problem()], Why =/= none] ++
+        [{state, ringtail_routes:state()}, {snapshot, ringtail_ring:state()}]
         ++ identity() ++
         [{ring_size, proplists:get_value(ring_size, ringtail_ring:info())},
          {builds, ringtail_ring:builds()},
@@ -23,6 +25,9 @@ node_data() ->
          {route, ringtail_config:route()},
          {requests, ringtail_count:all()},
          {problems, ringtail_config:problems() ++ ringtail_relay:problems()}].
+
+engine(ok) -> [{engine, ringtail_engine:name()}, {engine_up, true}];
+engine({lost, Why}) -> [{engine, ringtail_engine:name()}, {engine_up, false}, {engine_problem, Why}].
 
 %% @doc The same as mochijson2 wants it.
 -spec json() -> [{atom(), term()}].
@@ -37,6 +42,8 @@ node_json() ->
 
 json(version, Version) when is_list(Version) -> list_to_binary(Version);
 json(state, {engine_refused, Code, Detail}) -> {struct, [{error, engine_refused}, {code, Code}, {message, Detail}]};
+json(Problem, Why) when Problem =:= engine_problem; Problem =:= nif_problem ->
+    ringtail_json:text(Why);
 json(snapshot, {error, {Code, Detail}}) -> {struct, [{error, Code}, {message, Detail}]};
 json(members, Members) -> {struct, [{ringtail_json:name(Node), Status} || {Node, Status} <- Members]};
 json(endpoints, Endpoints) -> ringtail_endpoints:to_json(Endpoints);
@@ -59,6 +66,8 @@ node_metrics() ->
     Up = ringtail_ring:up(),
     [{"ringtail_serving", gauge, "1 while the routes are installed and there is a ring.",
       [{[], truth(ringtail_routes:state() =:= serving)}]},
+     {"ringtail_engine_up", gauge, "1 while the NIF or the companion computes, 0 while riak_core does.",
+      [{[], truth(ringtail_engine:condition() =:= ok)}]},
      {"ringtail_ring_partitions", gauge, "Partitions of the ring.",
       [{[], Size} || Size <- [proplists:get_value(ring_size, ringtail_ring:info())], Size =/= undefined]},
      {"ringtail_snapshots_total", counter, "Snapshots of the ring built since the start.", [{[], ringtail_ring:builds()}]},

@@ -54,8 +54,14 @@ to_html(RD, Context) ->
     Name = proplists:get_value(cluster_name, ringtail_source:info(Source)),
     Members = ringtail_source:members(Source),
     Page = ringtail_page:html(Name, Token, teller(Source, Teller, Members), Members, ringtail_source:up(Source),
-                              ringtail_source:owners(Source)),
+                              ringtail_source:owners(Source), problems(Source)),
     {Page, RD, Context}.
+
+problems(local) ->
+    [<<"The engine is lost and riak_core answers in its place: ", Why/binary>>
+     || {lost, Why} <- [ringtail_engine:condition()]];
+problems({far, _}) ->
+    [].
 
 teller(local, _, _) -> node();
 teller(_, Uuid, Members) -> hd([Name || {Name, Known, _, _} <- Members, Known =:= Uuid] ++ [Uuid]).

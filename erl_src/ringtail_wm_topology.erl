@@ -71,11 +71,10 @@ resource_exists(RD, #topology{from = From, to = To} = Context) ->
     Source = ringtail_wm:source(RD),
     Up = ringtail_source:up(Source),
     case ringtail_topology:asked(From, To, ringtail_source:history(Source)) of
-        {document, Token, Canonical} ->
-            found(ringtail_engine:topology_document(Token, Canonical, names(Up)), etag([Token], Up), RD, Context);
-        {difference, {FromToken, FromCanonical}, {ToToken, ToCanonical}} ->
-            Answer = ringtail_engine:topology_difference(FromToken, FromCanonical, ToToken, ToCanonical, names(Up)),
-            found(Answer, etag([FromToken, ToToken], Up), RD, Context);
+        {document, Token, _} = Asked ->
+            found(document(Asked, names(Up)), etag([Token], Up), RD, Context);
+        {difference, {FromToken, _}, {ToToken, _}} = Asked ->
+            found(document(Asked, names(Up)), etag([FromToken, ToToken], Up), RD, Context);
         {error, reversed} ->
             ringtail_wm:refuse(400, reversed, "from is newer than to; exchange them", RD, Context);
         {error, unknown_to} ->
@@ -85,10 +84,25 @@ resource_exists(RD, #topology{from = From, to = To} = Context) ->
             ringtail_wm:refuse(503, no_ring, "this node has no ring yet; try again in a moment", RD, Context)
     end.
 
-found({ok, Json}, Etag, RD, Context) ->
-    {true, RD, Context#topology{json = Json, etag = Etag}};
-found({error, {Code, Detail}}, _, RD, Context) ->
-    ringtail_wm:refuse(503, Code, Detail, RD, Context).
+found(Json, Etag, RD, Context) ->
+    {true, RD, Context#topology{json = Json, etag = Etag}}.
+
+%% Where the engine is lost, everything instead of what changed.
+document(Asked, Up) ->
+    case ringtail_engine:is_there() andalso by_engine(Asked, Up) of
+        {ok, Json} -> Json;
+        _ -> in_full(Asked, Up)
+    end.
+
+by_engine({document, Token, Canonical}, Up) ->
+    ringtail_engine:topology_document(Token, Canonical, Up);
+by_engine({difference, {FromToken, FromCanonical}, {ToToken, ToCanonical}}, Up) ->
+    ringtail_engine:topology_difference(FromToken, FromCanonical, ToToken, ToCanonical, Up).
+
+in_full({document, Token, Canonical}, Up) ->
+    ringtail_topology_text:document(Token, Canonical, Up);
+in_full({difference, _, {Token, Canonical}}, Up) ->
+    ringtail_topology_text:document(Token, Canonical, Up).
 
 generate_etag(RD, #topology{etag = Etag} = Context) ->
     {Etag, RD, Context}.

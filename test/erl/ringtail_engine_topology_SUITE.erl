@@ -6,11 +6,13 @@
 
 -export([all/0, hash_calls_agree_with_key_calls/1, token_is_the_digest_of_the_canonical_form/1,
          document_says_what_the_ring_says/1, difference_tells_only_what_changed/1,
-         another_ring_size_gets_the_whole_document/1, wrong_arguments_are_named/1]).
+         another_ring_size_gets_the_whole_document/1, wrong_arguments_are_named/1,
+         documents_without_the_engine_are_the_engines/1]).
 
 all() ->
     [hash_calls_agree_with_key_calls, token_is_the_digest_of_the_canonical_form, document_says_what_the_ring_says,
-     difference_tells_only_what_changed, another_ring_size_gets_the_whole_document, wrong_arguments_are_named].
+     difference_tells_only_what_changed, another_ring_size_gets_the_whole_document,
+     wrong_arguments_are_named, documents_without_the_engine_are_the_engines].
 
 hash_calls_agree_with_key_calls(Config) ->
     Ring = ring(Config, "live4_my"),
@@ -45,6 +47,23 @@ document_says_what_the_ring_says(Config) ->
     Expected = [{integer_to_binary(Index), uuid(ClusterUuid, Node)} || {Index, Node} <- Owners],
     {struct, Told} = get(<<"owners">>, Document),
     ?assertEqual(Expected, Told).
+
+documents_without_the_engine_are_the_engines(Config) ->
+    lists:foreach(
+      fun(Name) ->
+              {ok, Token, _, Canonical} = ringtail_engine:topology(ring(Config, Name)),
+              same_document(Token, Canonical, [<<"dev2@127.0.0.1">>, <<"riak1@10.0.0.1">>, <<"n">>])
+      end, ringtail_test_util:ring_names()),
+    %% What no recorded ring has: a cluster and a node whose names are escaped, endpoints, a resize.
+    Uuid = <<"6ba7b810-9dad-51d1-80b4-00c04fd430c8">>,
+    Odd = <<"ringtail-topology 1\ncluster ", Uuid/binary, " a%20%25%c3%a9\nring 2 resizing\n",
+            "member ", Uuid/binary, " leaving %20@h http 10.0.0.1 8098 https fe80::1 443 pb a%20b 1\n"
+            "owners 0 0\n">>,
+    same_document(<<"3-9f3ac21b77d0e1aa">>, Odd, [<<" @h">>]).
+
+same_document(Token, Canonical, Up) ->
+    {ok, Expected} = ringtail_engine:topology_document(Token, Canonical, Up),
+    ?assertEqual(json(Expected), json(ringtail_topology_text:document(Token, Canonical, Up))).
 
 difference_tells_only_what_changed(Config) ->
     {ok, FromToken, Cluster, From} = ringtail_engine:topology(ring(Config, "live4_my")),

@@ -46,7 +46,8 @@ nif_suite(_) ->
              empty_and_huge_keys, custom_keyfun, unknown_nodes_make_no_atoms, node_met_after_its_ring, foreign_handles,
              console_calls, indices_of_every_size, many_readers_of_one_ring, check_without_riak_core, check_with_riak_core],
     %% What is not there cannot be left out by mistake.
-    AboutTheLibrary = [panic_is_an_exception, large_input_takes_the_dirty_way, rings_leave_no_memory_behind,
+    AboutTheLibrary = [panic_is_an_exception, large_input_takes_the_dirty_way,
+                       a_long_key_left_its_caller_all_of_its_slice, rings_leave_no_memory_behind,
                        every_stub_has_its_nif, versions_agree],
     ?assertEqual([], ringtail_nif_SUITE:all() -- (Cases ++ AboutTheLibrary)),
     each(ringtail_nif_SUITE, Cases).
@@ -208,11 +209,17 @@ engines_are_chosen(_) ->
     Paths = [Dir || Dir <- code:get_path(), string:find(Dir, "ringtail") =/= nomatch],
     Eval = "application:set_env(ringtail, nif_path, \"/nowhere\"), "
         "{ok, Hash} = ringtail_engine:chash(<<\"default\">>, <<\"b\">>, <<\"k\">>, std), "
-        "io:format(\"~w ~w~n\", [ringtail_engine:name(), Hash]), halt().",
+        "io:format(\"~s~n~w ~w~n\", [ringtail_engine:nif_problem(), ringtail_engine:name(), Hash]), halt().",
     Said = os:cmd("erl -noshell " ++ lists:append(["-pa " ++ Dir ++ " " || Dir <- Paths]) ++ "-eval '" ++ Eval ++ "'"),
     use(nif),
     {ok, Hash} = ringtail_engine:chash(<<"default">>, <<"b">>, <<"k">>, std),
-    ?assertEqual(lists:flatten(io_lib:format("port ~w~n", [Hash])), Said).
+    %% Why is logged, and remembered.
+    Lines = string:tokens(Said, "\n"),
+    ?assertEqual(lists:flatten(io_lib:format("port ~w", [Hash])), lists:last(Lines)),
+    Why = lists:nth(length(Lines) - 1, Lines),
+    ?assertMatch("the NIF library does not load (no_library)" ++ _, Why),
+    ?assertEqual([match], [match || Line <- Lines, lists:prefix("ringtail: the companion ", Line), lists:suffix(Why, Line)]),
+    ?assertEqual(none, ringtail_engine:nif_problem()).
 
 %% All of ringtail_nif but what is about the library itself, and what it makes of its answers for itself.
 every_nif_has_its_operation(_) ->

@@ -36,7 +36,8 @@ labels_are_escaped(_) ->
 page_names_every_partition_and_no_markup_of_others(_) ->
     Owners = [{I * 1000, lists:nth(1 + I rem 2, ['a@h', 'b@h'])} || I <- lists:seq(0, 7)],
     Members = [{'a@h', <<"ua">>, valid, [{http, <<"h">>, 1}]}, {'b@h', <<"ub">>, leaving, []}],
-    Page = ringtail_page:html(<<"<script>&\"">>, <<"1-0">>, 'a@h', Members, ['a@h'], Owners),
+    Page = ringtail_page:html(<<"<script>&\"">>, <<"1-0">>, 'a@h', Members, ['a@h'], Owners, [<<"<b>">>]),
+    ?assertNotEqual(nomatch, binary:match(Page, <<"<p><b>&lt;b&gt;</b></p>">>)),
     [?assertNotEqual(nomatch, binary:match(Page, integer_to_binary(Index))) || {Index, _} <- Owners],
     ?assertEqual(nomatch, binary:match(Page, <<"<script">>)),
     ?assertNotEqual(nomatch, binary:match(Page, <<"&lt;script&gt;&amp;&quot;">>)),
