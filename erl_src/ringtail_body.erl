@@ -7,7 +7,7 @@
 -module(ringtail_body).
 
 -export([framing/1, refuse_framing/3, too_large/1, refuse_too_large/1]).
--export([sendable/1, unread/1, drain/1, timeout/1]).
+-export([sendable/1, unread/1, drain/1, close_afterwards/0, timeout/1]).
 -export_type([framing/0, read/0, body/0]).
 
 %% A body up to this size is read before anything is sent on; larger ones are passed through in
@@ -63,12 +63,15 @@ is_length(Text) ->
     length(Text) =< ?MAX_DIGITS andalso lists:all(fun(C) -> C >= $0 andalso C =< $9 end, Text).
 
 %% @doc The 400 for a framing that is not understood. The connection ends with it, for nobody knows
-%% where the next request would begin.
+%% where the next request would begin. webmachine must not look for the rest of the body before it
+%% answers, as newer ones do: it would fail over the length.
 -spec refuse_framing(Why :: string(), ringtail_wm:reqdata(), Context) ->
           ringtail_wm:result(Context).
 refuse_framing(Why, RD, Context) ->
     close_afterwards(),
-    ringtail_wm:refuse(400, bad_framing, Why, RD, Context).
+    _ = put(webmachine_stream_progress, done),
+    Closing = wrq:set_resp_header("Connection", "close", RD),
+    ringtail_wm:refuse(400, bad_framing, Why, Closing, Context).
 
 %% @doc Whether the request says that its body is larger than allowed.
 -spec too_large(ringtail_wm:reqdata()) -> boolean().
@@ -145,7 +148,8 @@ drain(Read, Left) ->
         _:_ -> close_afterwards()       % the client has gone
     end.
 
-%% So mochiweb is told.
+%% @doc Has mochiweb close the connection once the request is answered.
+-spec close_afterwards() -> ok.
 close_afterwards() ->
     _ = put(mochiweb_request_force_close, true),
     ok.

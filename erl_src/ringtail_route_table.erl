@@ -11,9 +11,12 @@
 %% @doc All routes under these prefixes (paths such as "/explore"), with this resource for objects.
 -spec routes(Prefixes :: [string()], Objects :: module(), ObjectArgs :: [term()]) -> [route()].
 routes(Prefixes, Objects, ObjectArgs) ->
+    Types = ["riak", "primary", "clusters", cluster, "types"],
     %% The one that is asked for most is looked at first.
-    [{["riak", "primary", "clusters", cluster, "types", bucket_type, "buckets", bucket, "keys", key], Objects, ObjectArgs}]
-        ++ lists:append([under(string:tokens(Prefix, "/"), Objects, ObjectArgs) || Prefix <- Prefixes])
+    [{Types ++ [bucket_type, "buckets", bucket, "keys", key], Objects, ObjectArgs},
+     {Types ++ ['*'], ringtail_wm_lost, []}]
+        ++ lists:append([under(string:tokens(Prefix, "/"), Objects, ObjectArgs)
+                         || Prefix <- Prefixes])
         ++ [{["ringtail"], ringtail_wm_page, []},
             {["ringtail", "status"], ringtail_wm_status, [status]},
             {["ringtail", "metrics"], ringtail_wm_status, [metrics]}].
@@ -24,7 +27,8 @@ under(Prefix, Objects, ObjectArgs) ->
     [{Cluster ++ ["preflist"], ringtail_wm_preflist, []},
      {Cluster ++ ["topology"], ringtail_wm_topology, []},
      {Bucket ++ ["keys", key, "preflist"], ringtail_wm_key_preflist, []},
-     {Bucket ++ ["primary", key], Objects, ObjectArgs}].
+     {Bucket ++ ["primary", key], Objects, ObjectArgs},
+     {Bucket ++ ["primary", '*'], ringtail_wm_lost, []}].
 
 %% @doc Those of our routes that the node's list lacks.
 -spec missing([route()], Present :: [term()]) -> [route()].

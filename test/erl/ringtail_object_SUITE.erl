@@ -12,6 +12,8 @@ all() ->
     [cluster_preflist_is_riaks_map, cluster_preflist_full, cluster_preflist_not_modified, cluster_preflist_gzip,
      every_name_of_the_cluster, bad_requests_are_json, a_malformed_host_harms_nothing,
      only_primaries_serve, key_preflist_is_riaks, custom_keyfun, a_missing_bucket_type_is_told_as_json,
+     a_path_of_another_shape_walks_no_links, links_of_the_type_default_are_shown,
+     a_length_that_is_none_stores_nothing,
      types_are_remembered_only_once_they_exist, odd_keys,
      proxied_as_if_served_here, siblings_and_conditions_through_a_proxy, large_bodies_through_a_proxy,
      redirect_keeps_path_and_query, rings_that_disagree, pr_and_pw_default_to_one,
@@ -169,6 +171,64 @@ a_missing_bucket_type_is_told_as_json(Config) ->
          ?assertMatch(#{<<"error">> := <<"no_type">>}, ringtail_test_http:json(Answer)),
          headers_are_there(Answer)
      end || Node <- nodes(C), Method <- [get, delete]].
+
+%% Riak's link walker takes whatever follows a key.
+a_path_of_another_shape_walks_no_links(Config) ->
+    C = c(Config),
+    Types = "/riak/primary/clusters/default/types/",
+    Explore = "/explore/clusters/default/bucket_types/t1/buckets/b/primary",
+    [begin
+         Answer = ringtail_test_http:request(Method, standin:url(C, Node) ++ Path, [], Body),
+         ?assertEqual({Path, 404}, {Path, element(1, Answer)}),
+         ?assertMatch(#{<<"error">> := <<"bad_path">>}, ringtail_test_http:json(Answer)),
+         headers_are_there(Answer)
+     end || Path <- [Types, Types ++ "t1", Types ++ "t1/buckets/b/keys", Types ++ "t1/buckets/b/keys/",
+                     Types ++ "t1/buckets/b/keys/a/b", Types ++ "t1/b/keys/k",
+                     Explore, Explore ++ "/", Explore ++ "/a/b"],
+            Node <- take(2, nodes(C)), {Method, Body} <- [{get, none}, {put, {"text/plain", <<"v">>}}]],
+    %% Riak's own routes for a bucket of that name stay Riak's.
+    Own = standin:url(C, one(C)) ++ "/riak/primary/clusters",
+    {204, _, _} = ringtail_test_http:request(put, Own, [], {"text/plain", <<"v">>}),
+    ?assertMatch({200, _, <<"v">>}, ringtail_test_http:request(get, Own)).
+
+%% Riak cannot show them under /types.
+links_of_the_type_default_are_shown(Config) ->
+    C = c(Config),
+    Key = <<"linked">>,
+    {Primary, Other} = places(C, "default", Key),
+    Link = "</buckets/b/keys/other>; riaktag=\"friend\"",
+    {204, _, _} = ringtail_test_http:request(put, route(C, Other, "default", Key), [{"Link", Link}],
+                                             {"text/plain", <<"v">>}),
+    Native = get(C, Primary, "/buckets/b/keys/linked"),
+    [begin
+         {200, _, <<"v">>} = Answer = fetch(C, Node, "default", Key, ""),
+         ?assertEqual(ringtail_test_http:header("link", Native),
+                      ringtail_test_http:header("link", Answer))
+     end || Node <- [Primary, Other]],
+    ?assertNotEqual(0, string:str(ringtail_test_http:header("link", Native), "friend")).
+
+%% mochiweb takes it for no length, and Riak would store an object without a byte.
+a_length_that_is_none_stores_nothing(Config) ->
+    C = c(Config),
+    {Primary, Other} = places(C, "t1", <<"length">>),
+    {204, _, _} = put(C, Primary, "t1", <<"length">>, "", <<"whole">>),
+    Path = "/riak/primary/clusters/default/types/t1/buckets/b/keys/length",
+    [begin
+         Head = ["PUT ", Path, " HTTP/1.1\r\nHost: h\r\nContent-Type: text/plain\r\n",
+                 Framing, "\r\n\r\n"],
+         Answer = ringtail_test_http:raw(standin:url(C, Node), [Head, "short"]),
+         ?assertEqual({Framing, 400}, {Framing, element(1, Answer)}),
+         ?assertMatch(#{<<"error">> := <<"bad_framing">>}, ringtail_test_http:json(Answer)),
+         ?assertMatch({200, _, <<"whole">>}, fetch(C, Node, "t1", <<"length">>, ""))
+     end || Node <- [Primary, Other],
+            Framing <- ["Content-Length: 5, 5", "Content-Length: abc", "Content-Length: 0x5",
+                        "Content-Length: -1", "Content-Length: 5 5", "Content-Length: +5",
+                        "Content-Length: 5\r\nContent-Length: 5",
+                        "Content-Length: 5\r\nContent-Length: 6",
+                        "Content-Length: 5\r\n 5", "Content-Length: 99999999999999999999",
+                        "Content-Length: ", "Content-Length: 5\r\nTransfer-Encoding: chunked",
+                        "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: xchunked",
+                        "X-Riak-Meta-A: b\r\n c\r\nContent-Length: 5"]].
 
 types_are_remembered_only_once_they_exist(Config) ->
     C = c(Config),

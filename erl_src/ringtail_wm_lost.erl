@@ -1,0 +1,25 @@
+%% @doc Paths that begin as one of the object route and go on as none. Without this Riak's link walker
+%% takes them, whose answers say nothing of what was meant.
+-module(ringtail_wm_lost).
+
+-export([init/1, ping/2, service_available/2]).
+
+init(_Args) ->
+    {ok, none}.
+
+ping(RD, Context) ->
+    ringtail_wm:ping(RD, Context).
+
+service_available(RD, Context) ->
+    case ringtail_wm:ready(RD, Context) of
+        {true, Told, _} -> well_framed(ringtail_body:framing(Told), Told, Context);
+        Refused -> Refused
+    end.
+
+well_framed({ok, _}, RD, Context) ->
+    ringtail_body:unread(RD),
+    Message = "there is no such path: an object is at /riak/primary/clusters/CLUSTER/types/TYPE/"
+        "buckets/BUCKET/keys/KEY; write a slash inside of a name as %2F",
+    ringtail_wm:refuse(404, bad_path, Message, RD, Context);
+well_framed({error, Why}, RD, Context) ->
+    ringtail_body:refuse_framing(Why, RD, Context).
