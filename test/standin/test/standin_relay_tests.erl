@@ -59,7 +59,7 @@ not_watched(C) ->
     ok = eventually(fun() -> standin:held(C, N2) =:= [delete, get, put] end),
     ok = standin:kill(C, N2),
     ok = standin:settle(C),
-    ?assertEqual([{answer, {error, timeout}} || _ <- "gpd"], [answer(A) || A <- [Get, Put, Delete]]),
+    [?assertEqual({answer, {error, timeout}}, answer(Asked)) || Asked <- [Get, Put, Delete]],
     ok = standin:restart(C, N2),
     ok = standin:settle(C).
 
@@ -69,7 +69,7 @@ held_answer(C) ->
     Path = key_at(C, N2, "n1", "answer"),
     {Bucket, Key} = named(Path),
     ok = standin:slow_node(C, N2, #{answer => infinity}),
-    Put = asked(C, N1, N2, put, [riak_object:new(Bucket, Key, <<"v">>), [{timeout, 5000}]]),
+    Put = asked(C, N1, N2, put, [riak_object:new(Bucket, Key, <<"v">>), []]),
     ok = eventually(fun() -> standin:held(C, N2) =:= [answer] end),
     ok = standin:slow_node(C, N2, #{answer => 0}),
     ?assertEqual({answer, ok}, answer(Put)),

@@ -11,7 +11,8 @@ body_test_() ->
      {with, [fun whole/1, fun chunked_request/1, fun whole_twice/1,
              fun streamed_request/1, fun stream_and_whole_conflict/1,
              fun a_resource_finds_webmachines_words/1,
-             fun finish_request_has_the_last_word/1, fun body_over_the_limit/1, fun body_of_50_mib_both_ways/1,
+             fun finish_request_has_the_last_word/1, fun body_over_the_limit/1,
+             fun body_of_50_mib_both_ways/1,
              fun unread_body_leaves_keep_alive_whole/1,
              fun half_read_body_leaves_keep_alive_whole/1,
              fun unread_chunked_body_leaves_keep_alive_whole/1,
@@ -136,9 +137,12 @@ finish_request_has_the_last_word({_, Port, _}) ->
     Last = fun(RD, S) ->
         Said = integer_to_list(wrq:response_code(RD)),
         RD1 = wrq:set_resp_header("X-Said", Said, wrq:set_response_code(299, RD)),
-        {true, wrq:set_resp_body({known_length_stream, 4, {<<"la">>, fun() -> {<<"st">>, done} end}}, RD1), S}
+        Hunks = {<<"la">>, fun() -> {<<"st">>, done} end},
+        {true, wrq:set_resp_body({known_length_stream, 4, Hunks}, RD1), S}
     end,
-    Route = fun(Name, More) -> standin_wm_resource:route([Name], [{finish_request, Last} | More]) end,
+    Route = fun(Name, More) ->
+        standin_wm_resource:route([Name], [{finish_request, Last} | More])
+    end,
     Route("last", [{to_html, "first"}]),
     Route("last_refused", [{forbidden, true}]),
     Route("last_failed", [{service_available, fun(_, _) -> error(crash) end}]),
@@ -264,7 +268,8 @@ get_is_next(Socket) ->
     _ = gen_tcp:send(Socket, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"),
     try recv(Socket, "GET") of
         {501, _, _, Page} ->
-            {match, [Method]} = re:run(Page, "support the \"(\\w+)\" method", [{capture, all_but_first, list}]),
+            {match, [Method]} = re:run(Page, "support the \"(\\w+)\" method",
+                                       [{capture, all_but_first, list}]),
             {501, Method};
         {Code, _, _, _} -> Code
     catch
