@@ -7,7 +7,7 @@
 -module(ringtail_body).
 
 -export([framing/1, refuse_framing/3, too_large/1, refuse_too_large/1]).
--export([sendable/1, unread/1, drain/1, close_afterwards/0, timeout/1]).
+-export([sendable/1, unread/1, drain/1, close_afterwards/0, timeout/1, too_long/1]).
 -export_type([framing/0, read/0, body/0]).
 
 %% A body up to this size is read before anything is sent on; larger ones are passed through in
@@ -23,6 +23,8 @@
 %% says. In ms.
 -define(RIAK_TIMEOUT_MS, 60000).
 -define(MAX_TIMEOUT_MS, 3600000).
+%% Riak adds some time to what it is given, and no timer takes 2^32.
+-define(RIAK_MAX_TIMEOUT_MS, 4000000000).
 
 -type framing() :: none | {length, non_neg_integer()} | chunked.
 -type read() :: fun(() -> {iodata(), read() | done}).
@@ -50,11 +52,11 @@ framing(Length, undefined) ->
         true -> {ok, {length, list_to_integer(Length)}};
         false -> {error, "Content-Length must be one number of bytes, in digits alone"}
     end;
-framing(undefined, Coding) ->
-    case string:to_lower(Coding) of
-        "chunked" -> {ok, chunked};
-        _ -> {error, "Transfer-Encoding must be chunked, or left out"}
-    end;
+%% mochiweb knows no other spelling of it.
+framing(undefined, "chunked") ->
+    {ok, chunked};
+framing(undefined, _) ->
+    {error, "Transfer-Encoding must be chunked, in lower case, or left out"};
 framing(_, _) ->
     {error, "give Content-Length or Transfer-Encoding, not both"}.
 
@@ -155,6 +157,17 @@ close_afterwards() ->
     ok.
 
 %% ---- Time ----
+
+%% @doc Why Riak cannot wait as long as the request says; `false' where it can. Asked for more, Riak
+%% answers 500 to a write that it carries out, or nothing at all.
+-spec too_long(ringtail_wm:reqdata()) -> false | {true, Message :: string()}.
+too_long(RD) ->
+    try list_to_integer(wrq:get_qs_value("timeout", RD)) of
+        Given when Given > ?RIAK_MAX_TIMEOUT_MS -> {true, "timeout is in ms, and at most 4000000000"};
+        _ -> false
+    catch
+        error:_ -> false        % none, or Riak's to refuse
+    end.
 
 %% @doc The time that the request gives Riak, in ms, as far as anything here waits for it.
 -spec timeout(ringtail_wm:reqdata()) -> pos_integer().

@@ -81,11 +81,14 @@ quorums(_) -> [{"pr", "one"}, {"pw", "one"}].
 allowed_methods(RD, Context) -> ?DELEGATE(allowed_methods, RD, Context).
 
 malformed_request(RD, Context) ->
-    case ringtail_redirect:route(RD, configured) of
-        {ok, Route} ->
+    case {ringtail_redirect:route(RD, configured), ringtail_body:too_long(RD)} of
+        {{ok, Route}, false} ->
             Routed = Context#undecided{route = Route},
             ?DELEGATE(malformed_request, RD, Routed);
-        {error, Message} -> ringtail_wm:refuse(400, bad_route, Message, RD, Context)
+        {{ok, _}, {true, Message}} ->
+            ringtail_wm:refuse(400, bad_timeout, Message, RD, Context);
+        {{error, Message}, _} ->
+            ringtail_wm:refuse(400, bad_route, Message, RD, Context)
     end.
 
 is_authorized(RD, #undecided{riak = Unasked} = Context) ->

@@ -13,7 +13,7 @@ all() ->
      every_name_of_the_cluster, bad_requests_are_json, a_malformed_host_harms_nothing,
      only_primaries_serve, key_preflist_is_riaks, custom_keyfun, a_missing_bucket_type_is_told_as_json,
      a_path_of_another_shape_walks_no_links, links_of_the_type_default_are_shown,
-     a_length_that_is_none_stores_nothing,
+     a_length_that_is_none_stores_nothing, a_timeout_beyond_timers_stores_nothing,
      types_are_remembered_only_once_they_exist, odd_keys,
      proxied_as_if_served_here, siblings_and_conditions_through_a_proxy, large_bodies_through_a_proxy,
      redirect_keeps_path_and_query, rings_that_disagree, pr_and_pw_default_to_one,
@@ -228,7 +228,20 @@ a_length_that_is_none_stores_nothing(Config) ->
                         "Content-Length: 5\r\n 5", "Content-Length: 99999999999999999999",
                         "Content-Length: ", "Content-Length: 5\r\nTransfer-Encoding: chunked",
                         "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: xchunked",
+                        "Transfer-Encoding: Chunked",
                         "X-Riak-Meta-A: b\r\n c\r\nContent-Length: 5"]].
+
+%% Riak answers 500 and stores the object all the same.
+a_timeout_beyond_timers_stores_nothing(Config) ->
+    C = c(Config),
+    {Primary, Other} = places(C, "t1", <<"patient">>),
+    [begin
+         Query = "?timeout=" ++ Timeout,
+         {400, _, _} = Answer = put(C, Node, "t1", <<"patient">>, Query, <<"v">>),
+         ?assertMatch(#{<<"error">> := <<"bad_timeout">>}, ringtail_test_http:json(Answer)),
+         ?assertMatch({404, _, _}, fetch(C, Node, "t1", <<"patient">>, "?timeout=4000000000"))
+     end || Node <- [Primary, Other],
+            Timeout <- ["4000000001", "4294967296", "99999999999999999999"]].
 
 types_are_remembered_only_once_they_exist(Config) ->
     C = c(Config),
