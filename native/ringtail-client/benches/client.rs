@@ -1,5 +1,6 @@
-//! Speed as ratios against a reference measured in the same run. `cargo bench -p ringtail-client` prints Criterion's figures
-//! and then one line for each ratio; `cargo bench -p ringtail-client -- --ratios` only the latter.
+//! Speed as ratios against a reference measured in the same run. `cargo bench -p ringtail-client`
+//! prints Criterion's figures and then one line for each ratio; `cargo bench -p ringtail-client --
+//! --ratios` only the latter.
 
 use std::hint::black_box;
 use std::io::{Read, Write};
@@ -25,8 +26,8 @@ fn choose(client: &Client, names: &[ObjectName]) {
     }
 }
 
-/// Processor time of one choice, the best of some rounds, on so many threads at once. What threads keep from each other
-/// costs processor time; what else the machine does does not.
+/// Processor time of one choice, the best of some rounds, on so many threads at once. What threads
+/// keep from each other costs processor time; what else the machine does does not.
 fn choosing(client: &Client, names: &[ObjectName], threads: usize) -> Duration {
     let rounds = (0..20).map(|_| {
         let barrier = Barrier::new(threads);
@@ -80,7 +81,11 @@ impl Bare {
             length += read;
         }
         stream.set_read_timeout(None).expect("a socket has options");
-        assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer[..length]));
+        assert!(
+            answer.starts_with(b"HTTP/1.1 200"),
+            "{}",
+            String::from_utf8_lossy(&answer[..length])
+        );
         Self { stream, request: request.into_bytes(), answer, length }
     }
 
@@ -97,16 +102,24 @@ fn compare(client: &Client, what: &str, target: &str, rounds: usize) {
         let name = ObjectName::new("b", size).of_type("n1");
         let content = vec![7; bytes];
         client
-            .put(&name, &Metadata::of_type("text/plain"), Content::Bytes(&content), &Default::default())
+            .put(
+                &name,
+                &Metadata::of_type("text/plain"),
+                Content::Bytes(&content),
+                &Default::default(),
+            )
             .expect("stored");
         let mut bare = Bare::new(client, &name);
         let (ours, reference) = quartiles(rounds, || get(client, &name), || bare.get());
         let ratio = ours.as_secs_f64() / reference.as_secs_f64();
-        println!("ratio get-{size}-{what}/bare-connection {ratio:.2} ({target}; {ours:?} and {reference:?})");
+        println!(
+            "ratio get-{size}-{what}/bare-connection {ratio:.2} ({target}; {ours:?} and {reference:?})"
+        );
     }
 }
 
-/// A cluster of stand-in Riak nodes with the application, and a client of it that has seen all of them.
+/// A cluster of stand-in Riak nodes with the application, and a client of it that has seen all of
+/// them.
 fn standin() -> (StandIn, Client) {
     let mut standin = StandIn::start();
     let nodes = standin.nodes();
@@ -131,8 +144,13 @@ fn get(client: &Client, name: &ObjectName) {
     }
 }
 
-/// The lower quartiles of many of each, taken in turn: what else the machine does makes the upper half.
-fn quartiles(rounds: usize, mut ours: impl FnMut(), mut reference: impl FnMut()) -> (Duration, Duration) {
+/// The lower quartiles of many of each, taken in turn: what else the machine does makes the upper
+/// half.
+fn quartiles(
+    rounds: usize,
+    mut ours: impl FnMut(),
+    mut reference: impl FnMut(),
+) -> (Duration, Duration) {
     let time = |f: &mut dyn FnMut()| {
         let start = Instant::now();
         f();
@@ -170,13 +188,15 @@ fn snapshots() -> (Snapshot, Snapshot) {
 
 fn difference((before, after): &(Snapshot, Snapshot)) -> Vec<u8> {
     let up = after.members().iter().map(|member| member.uuid).collect();
-    let difference = before.difference(before.token(7), after, after.token(7), up).expect("of one cluster");
+    let difference =
+        before.difference(before.token(7), after, after.token(7), up).expect("of one cluster");
     serde_json::to_vec(&difference).expect("JSON")
 }
 
 fn main() {
     let cluster = Cluster::with(Layout { nodes: 8, ring_size: 1024, ..Layout::default() });
-    let client = Client::connect(Config::new([cluster.url(0)]).expect("a seed")).expect("a cluster");
+    let client =
+        Client::connect(Config::new([cluster.url(0)]).expect("a seed")).expect("a cluster");
     let names = names();
     let snapshots = snapshots();
     choose(&client, &names);
@@ -206,7 +226,8 @@ fn main() {
     let scaling = 2.0 * one.as_secs_f64() / two.as_secs_f64();
     println!("ratio choose-2-threads/1-thread {scaling:.2} (at least 1.8)");
 
-    // In-process nodes that do nothing but answer show what the client costs; nodes with an object store, what that matters.
+    // In-process nodes that do nothing but answer show what the client costs; nodes with an object
+    // store, what that matters.
     compare(&client, "from-a-node-that-does-nothing", "informs", 10_000);
     let (_standin, client) = standin();
     compare(&client, "from-a-stand-in", "at most 1.1", 3_000);

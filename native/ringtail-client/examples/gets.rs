@@ -1,7 +1,7 @@
-//! How many objects a second can be fetched, for the benchmark of the standalone mode:
-//! `gets client SEED SECONDS THREADS BUCKET_TYPE BUCKET KEYS` fetches them with this library, straight from the primaries;
-//! `gets http URL SECONDS THREADS KEYS` over plain kept-alive connections, the key appended to the URL's path. Keys are the
-//! numbers below KEYS. Prints objects and bytes a second.
+//! How many objects a second can be fetched, for the benchmark of the standalone mode: `gets client
+//! SEED SECONDS THREADS BUCKET_TYPE BUCKET KEYS` fetches them with this library, straight from the
+//! primaries; `gets http URL SECONDS THREADS KEYS` over plain kept-alive connections, the key
+//! appended to the URL's path. Keys are the numbers below KEYS. Prints objects and bytes a second.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -19,8 +19,8 @@ use crate::execute::{Answer, Call, Goal};
 use crate::http::Deadline;
 use crate::net::Net;
 use crate::object::{
-    ContentReader, Deleted, Fetched, Metadata, Object, ObjectName, Stored, Vclock, object_of, siblings_of,
-    write_metadata,
+    ContentReader, Deleted, Fetched, Metadata, Object, ObjectName, Stored, Vclock, object_of,
+    siblings_of, write_metadata,
 };
 use crate::options::{ReadOptions, WriteOptions};
 use crate::pool::Pools;
@@ -32,7 +32,8 @@ use crate::view::View;
 
 pub(crate) const OBJECTS: &str = "/riak/primary/clusters/";
 
-/// A client of one Riak cluster. Cheap to clone; clones share everything and may be used by many threads at once.
+/// A client of one Riak cluster. Cheap to clone; clones share everything and may be used by many
+/// threads at once.
 ///
 /// ```
 /// use ringtail_client::{Client, Config, Content, Fetched, Metadata, ObjectName, WriteOptions};
@@ -64,7 +65,8 @@ impl Client {
     /// Finds the cluster behind the seeds.
     ///
     /// # Errors
-    /// No seed that answers is a node with Ringtail, or none answers; TLS options that cannot be used.
+    /// No seed that answers is a node with Ringtail, or none answers; TLS options that cannot be
+    /// used.
     pub fn connect(config: Config) -> Result<Self, Error> {
         let (wakes, woken) = crossbeam_channel::bounded(1);
         let shared = Arc::new(Shared {
@@ -93,8 +95,9 @@ impl Client {
     /// Reads an object into memory.
     ///
     /// # Errors
-    /// As every request: no answer in time ([`Error::Timeout`], [`Error::Unavailable`]), refused by Riak
-    /// ([`Error::Refused`]), or no such bucket type. Also an object larger than [`Config::object_limit`].
+    /// As every request: no answer in time ([`Error::Timeout`], [`Error::Unavailable`]), refused by
+    /// Riak ([`Error::Refused`]), or no such bucket type. Also an object larger than
+    /// [`Config::object_limit`].
     pub fn get(&self, name: &ObjectName, options: &ReadOptions) -> Result<Fetched, Error> {
         let limit = self.shared.config.object_limit;
         self.get_streamed(name, options)?.try_map(|mut content| {
@@ -139,18 +142,37 @@ impl Client {
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub fn head(&self, name: &ObjectName, options: &ReadOptions) -> Result<Fetched<Option<u64>>, Error> {
+    pub fn head(
+        &self,
+        name: &ObjectName,
+        options: &ReadOptions,
+    ) -> Result<Fetched<Option<u64>>, Error> {
         let answer = self.read("HEAD", name, options)?;
         let length = answer.head.headers.text("Content-Length").and_then(|text| text.parse().ok());
         self.fetched(answer, |_| length)
     }
 
-    fn read(&self, method: &'static str, name: &ObjectName, options: &ReadOptions) -> Result<Answer, Error> {
-        let call = object_call(method, Kind::Read, name, &options.query().text(), options.fields()?)?;
-        self.shared.execute(Goal::Primary(name), &call, &mut Source::None, self.time(options.timeout))
+    fn read(
+        &self,
+        method: &'static str,
+        name: &ObjectName,
+        options: &ReadOptions,
+    ) -> Result<Answer, Error> {
+        let call =
+            object_call(method, Kind::Read, name, &options.query().text(), options.fields()?)?;
+        self.shared.execute(
+            Goal::Primary(name),
+            &call,
+            &mut Source::None,
+            self.time(options.timeout),
+        )
     }
 
-    fn fetched<C>(&self, mut answer: Answer, content: impl Fn(Answer) -> C) -> Result<Fetched<C>, Error> {
+    fn fetched<C>(
+        &self,
+        mut answer: Answer,
+        content: impl Fn(Answer) -> C,
+    ) -> Result<Fetched<C>, Error> {
         match answer.head.status {
             200 => {
                 let headers = std::mem::take(&mut answer.head.headers);
@@ -159,7 +181,8 @@ impl Client {
             300 => Ok(Fetched::Siblings(self.siblings(&mut answer)?)),
             304 => Ok(Fetched::NotModified),
             404 => {
-                let vclock = answer.head.headers.text("X-Riak-Vclock").map(|text| Vclock(text.to_owned()));
+                let vclock =
+                    answer.head.headers.text("X-Riak-Vclock").map(|text| Vclock(text.to_owned()));
                 let text = answer.message();
                 not_found_error(&answer, &text)?;
                 Ok(Fetched::NotFound { deleted: vclock })
@@ -182,7 +205,8 @@ impl Client {
     /// A write whose connection fails half-way is not sent again: [`Error::UnknownOutcome`].
     ///
     /// # Errors
-    /// As [`get`](Self::get); also metadata that HTTP cannot carry ([`Error::BadRequest`]: nothing was sent).
+    /// As [`get`](Self::get); also metadata that HTTP cannot carry ([`Error::BadRequest`]: nothing
+    /// was sent).
     pub fn put(
         &self,
         name: &ObjectName,
@@ -194,15 +218,24 @@ impl Client {
         write_metadata(metadata, &mut fields)?;
         let call = object_call("PUT", Kind::Write, name, &options.query().text(), fields)?;
         let mut source = Source::new(content)?;
-        let mut answer =
-            self.shared.execute(Goal::Primary(name), &call, &mut source, self.time(options.timeout))?;
+        let mut answer = self.shared.execute(
+            Goal::Primary(name),
+            &call,
+            &mut source,
+            self.time(options.timeout),
+        )?;
         match answer.head.status {
             200 | 201 => {
-                let body = answer.body.read_all(self.shared.config.object_limit).map_err(|cause| {
-                    Error::Local { what: "it was stored, but what was stored broke off", cause }
-                })?;
+                let body =
+                    answer.body.read_all(self.shared.config.object_limit).map_err(|cause| {
+                        Error::Local { what: "it was stored, but what was stored broke off", cause }
+                    })?;
                 let object: Object = object_of(&answer.head.headers, body);
-                Ok(if options.return_body { Stored::Object(Box::new(object)) } else { Stored::Done })
+                Ok(if options.return_body {
+                    Stored::Object(Box::new(object))
+                } else {
+                    Stored::Done
+                })
             }
             204 => Ok(Stored::Done),
             300 => Ok(Stored::Siblings(self.siblings(&mut answer)?)),
@@ -224,9 +257,14 @@ impl Client {
     /// # Errors
     /// As [`put`](Self::put).
     pub fn delete(&self, name: &ObjectName, options: &WriteOptions) -> Result<Deleted, Error> {
-        let call = object_call("DELETE", Kind::Write, name, &options.query().text(), options.fields()?)?;
-        let mut answer =
-            self.shared.execute(Goal::Primary(name), &call, &mut Source::None, self.time(options.timeout))?;
+        let call =
+            object_call("DELETE", Kind::Write, name, &options.query().text(), options.fields()?)?;
+        let mut answer = self.shared.execute(
+            Goal::Primary(name),
+            &call,
+            &mut Source::None,
+            self.time(options.timeout),
+        )?;
         match answer.head.status {
             200 | 204 => {
                 answer.message();
@@ -255,10 +293,16 @@ impl Client {
     /// # Errors
     /// As [`get`](Self::get).
     pub fn properties(&self, bucket_type: &[u8], bucket: &[u8]) -> Result<BucketProperties, Error> {
-        self.shared.properties_of(bucket_type, bucket, Deadline::after(self.shared.config.timeout), None)
+        self.shared.properties_of(
+            bucket_type,
+            bucket,
+            Deadline::after(self.shared.config.timeout),
+            None,
+        )
     }
 
-    /// The same for whoever has less time, and would rather be told that the cluster cannot be asked than wait for it.
+    /// The same for whoever has less time, and would rather be told that the cluster cannot be
+    /// asked than wait for it.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -272,17 +316,21 @@ impl Client {
         self.shared.properties_of(bucket_type, bucket, Deadline::after(time), Some(patience))
     }
 
-    /// The node that a request for this object would be sent to now; nothing where no primary has an endpoint, or where
-    /// only nodes can tell the primaries (a `chash_keyfun` of the cluster's own). Asks a node only for properties of a bucket
-    /// that are not known.
+    /// The node that a request for this object would be sent to now; nothing where no primary has
+    /// an endpoint, or where only nodes can tell the primaries (a `chash_keyfun` of the cluster's
+    /// own). Asks a node only for properties of a bucket that are not known.
     ///
     /// # Errors
     /// As [`get`](Self::get).
     pub fn choose(&self, name: &ObjectName) -> Result<Option<Uuid>, Error> {
         let shared = &self.shared;
         let (bucket_type, bucket) = (name.bucket_type(), name.bucket());
-        let properties =
-            shared.properties_of(bucket_type, bucket, Deadline::after(shared.config.timeout), None)?;
+        let properties = shared.properties_of(
+            bucket_type,
+            bucket,
+            Deadline::after(shared.config.timeout),
+            None,
+        )?;
         let Ok(keyfun) = properties.keyfun else { return Ok(None) };
         let hash = hash_key(bucket_type, bucket, name.key(), keyfun);
         let view = shared.view.load();
@@ -306,7 +354,8 @@ impl Client {
         self.view()
     }
 
-    /// Asks a node now, and waits at most this long for what it says: what is known then, and who told it.
+    /// Asks a node now, and waits at most this long for what it says: what is known then, and who
+    /// told it.
     ///
     /// # Errors
     /// None of the nodes told a topology that can be used. What was known before still is.
@@ -314,8 +363,8 @@ impl Client {
         self.shared.ask_and_wait(time).map(|teller| (self.view(), teller))
     }
 
-    /// A document of Ringtail as the node that was asked gives it: `path` is what follows `/explore/clusters/UUID`, with
-    /// its query.
+    /// A document of Ringtail as the node that was asked gives it: `path` is what follows
+    /// `/explore/clusters/UUID`, with its query.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -384,7 +433,9 @@ pub(crate) fn object_path(name: &ObjectName, query: &str) -> String {
 /// A 404 that is not about the object.
 fn not_found_error(answer: &Answer, text: &[u8]) -> Result<(), Error> {
     if let Some(bucket_type) = text.strip_prefix(b"Unknown bucket type: ") {
-        return Err(Error::NoBucketType(String::from_utf8_lossy(bucket_type.trim_ascii()).into_owned()));
+        return Err(Error::NoBucketType(
+            String::from_utf8_lossy(bucket_type.trim_ascii()).into_owned(),
+        ));
     }
     match crate::net::said(text) {
         (Some(_), _) => Err(crate::net::refusal(&answer.node, 404, text)),

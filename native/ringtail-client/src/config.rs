@@ -37,7 +37,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// A client of the cluster that these nodes belong to. Any one of them is enough to find the others.
+    /// A client of the cluster that these nodes belong to. Any one of them is enough to find the
+    /// others.
     ///
     /// # Errors
     /// No seed, one that is no URL, http and https mixed, or different users.
@@ -45,7 +46,9 @@ impl Config {
         let seeds: Vec<Seed> =
             seeds.into_iter().map(|seed| seed.as_ref().parse()).collect::<Result<_, _>>()?;
         let Some(first) = seeds.first() else {
-            return Err(Error::BadRequest("no seed was given: name at least one node's URL".into()));
+            return Err(Error::BadRequest(
+                "no seed was given: name at least one node's URL".into(),
+            ));
         };
         if let Some(other) = seeds.iter().find(|seed| seed.protocol() != first.protocol()) {
             return Err(Error::BadSeed {

@@ -17,8 +17,8 @@ pub enum Content<'a> {
     Bytes(&'a [u8]),
     /// From here to the end of something that can be read again, such as a file. It is streamed.
     Seekable(&'a mut dyn ReadSeek),
-    /// So many bytes from a reader (all there are, without a number). It is streamed, and can be sent only once: where a
-    /// node takes a part of it and then refuses, the request fails.
+    /// So many bytes from a reader (all there are, without a number). It is streamed, and can be
+    /// sent only once: where a node takes a part of it and then refuses, the request fails.
     Reader(&'a mut dyn Read, Option<u64>),
 }
 
@@ -64,7 +64,9 @@ impl<'a> Source<'a> {
         let local = |cause| Error::Local { what: "cannot read what is to be stored", cause };
         Ok(match content {
             Content::Bytes(bytes) => Self::Bytes(bytes),
-            Content::Reader(reader, length) => Self::Once { reader: Once { reader, used: false }, length },
+            Content::Reader(reader, length) => {
+                Self::Once { reader: Once { reader, used: false }, length }
+            }
             Content::Seekable(reader) => {
                 let start = reader.stream_position().map_err(local)?;
                 let end = reader.seek(SeekFrom::End(0)).map_err(local)?;

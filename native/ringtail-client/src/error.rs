@@ -67,7 +67,8 @@ pub enum Error {
         /// What was being waited for, or the last failure.
         last: String,
     },
-    /// The connection failed after a write went out: it may have been stored, or not. It was not sent again.
+    /// The connection failed after a write went out: it may have been stored, or not. It was not
+    /// sent again.
     #[error(
         "the outcome is unknown: {node} was sent the request and gave no answer ({cause}). Read the object before writing again"
     )]
@@ -90,7 +91,9 @@ pub enum Error {
         message: String,
     },
     /// There is no such bucket type.
-    #[error("the bucket type {0:?} does not exist; create and activate it with riak admin bucket-type")]
+    #[error(
+        "the bucket type {0:?} does not exist; create and activate it with riak admin bucket-type"
+    )]
     NoBucketType(String),
     /// More primaries than the ring has partitions, or none.
     #[error(transparent)]
@@ -142,7 +145,9 @@ impl Error {
     /// What it asks of the caller.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::BadSeed { .. } | Self::BadTls(_) | Self::BadRequest(_) | Self::NVal(_) => ErrorKind::Usage,
+            Self::BadSeed { .. } | Self::BadTls(_) | Self::BadRequest(_) | Self::NVal(_) => {
+                ErrorKind::Usage
+            }
             Self::NoBucketType(_) => ErrorKind::NotFound,
             Self::Unreachable { .. } | Self::Unavailable { .. } | Self::Timeout { .. } => {
                 ErrorKind::Unavailable

@@ -109,12 +109,16 @@ impl fmt::Display for Event {
                 write!(f, "{node} is no primary of the key by topology {token}")
             }
             Self::Misdirected { node, token: None } => write!(f, "{node} is no primary of the key"),
-            Self::Unavailable { node, why } => write!(f, "{node} cannot serve the request now: {why}"),
+            Self::Unavailable { node, why } => {
+                write!(f, "{node} cannot serve the request now: {why}")
+            }
             Self::Identity(mismatch) => mismatch.fmt(f),
             Self::Topology { address, from: Some(from), token } => {
                 write!(f, "topology {token} from {address}, before it {from}")
             }
-            Self::Topology { address, from: None, token } => write!(f, "topology {token} from {address}"),
+            Self::Topology { address, from: None, token } => {
+                write!(f, "topology {token} from {address}")
+            }
             Self::Older { address, token, ours } => {
                 write!(f, "{address} has the older topology {token}; ours is {ours}")
             }

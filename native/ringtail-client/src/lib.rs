@@ -1,8 +1,9 @@
 //! A client of Riak KV that goes straight to primaries.
 //!
-//! A [`Client`] is given the address of any node ([`Config`]), learns from it the whole topology of the cluster, and sends
-//! each request to a node that owns a replica of the object. It notices every change from the answers it gets anyway, and
-//! never sends anything to a node that is not the one it takes it for. Blocking; meant for many threads.
+//! A [`Client`] is given the address of any node ([`Config`]), learns from it the whole topology of
+//! the cluster, and sends each request to a node that owns a replica of the object. It notices
+//! every change from the answers it gets anyway, and never sends anything to a node that is not the
+//! one it takes it for. Blocking; meant for many threads.
 //!
 //! What it counts is in [`Stats`]; what it does right now it tells an
 //! [observer](Config::observer).

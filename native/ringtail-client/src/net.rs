@@ -10,7 +10,9 @@ use rustls::ClientConfig;
 
 use crate::config::Config;
 use crate::error::{Error, IdentityMismatch};
-use crate::http::{BodyReader, Connection, Deadline, Dial, RequestHead, ResponseHead, SendBody, SendError};
+use crate::http::{
+    BodyReader, Connection, Deadline, Dial, RequestHead, ResponseHead, SendBody, SendError,
+};
 use crate::identity::{Bearing, Identity};
 use crate::seed::url;
 use crate::stats::{Counters, count};
@@ -29,7 +31,8 @@ pub(crate) struct Net {
     connect_timeout: Duration,
 }
 
-/// Why there is no connection to a node. In every case nothing but a question for its name was sent to it.
+/// Why there is no connection to a node. In every case nothing but a question for its name was sent
+/// to it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenError {
     #[error("{0}")]
@@ -83,7 +86,9 @@ impl Net {
         endpoint: &Endpoint,
         deadline: Deadline,
     ) -> Result<Vec<SocketAddr>, OpenError> {
-        self.dial(endpoint).addresses(deadline).map_err(|error| OpenError::NoAnswer(error.to_string()))
+        self.dial(endpoint)
+            .addresses(deadline)
+            .map_err(|error| OpenError::NoAnswer(error.to_string()))
     }
 
     pub(crate) fn connect(
@@ -101,8 +106,8 @@ impl Net {
         Ok(connection)
     }
 
-    /// Opens a connection and makes sure who is at the other end before anything else is sent there: asks for what changed
-    /// since `token`, which also shows early that something did.
+    /// Opens a connection and makes sure who is at the other end before anything else is sent
+    /// there: asks for what changed since `token`, which also shows early that something did.
     pub(crate) fn open(
         &self,
         endpoint: &Endpoint,
@@ -113,14 +118,17 @@ impl Net {
     ) -> Result<(Connection, Token), OpenError> {
         let mut last = OpenError::NoAnswer("its name has no address".into());
         for address in self.addresses(endpoint, deadline)? {
-            let greeted = self.connect(endpoint, address, deadline, counters).and_then(|connection| {
-                let (connection, told) =
-                    self.topology(connection, endpoint, Some(expected), Some(token), deadline)?;
-                match connection {
-                    Some(connection) => Ok((connection, told.answer.token())),
-                    None => Err(OpenError::NoAnswer("it closes connections after one request".into())),
-                }
-            });
+            let greeted =
+                self.connect(endpoint, address, deadline, counters).and_then(|connection| {
+                    let (connection, told) =
+                        self.topology(connection, endpoint, Some(expected), Some(token), deadline)?;
+                    match connection {
+                        Some(connection) => Ok((connection, told.answer.token())),
+                        None => Err(OpenError::NoAnswer(
+                            "it closes connections after one request".into(),
+                        )),
+                    }
+                });
             match greeted {
                 Ok(greeted) => return Ok(greeted),
                 Err(error) => last = error,
@@ -145,14 +153,17 @@ impl Net {
         };
         let head = self.head("GET", &target, endpoint);
         let address = url(endpoint);
-        let bad = |what: String| OpenError::NoTopology(Error::BadAnswer { address: address.clone(), what });
-        let response =
-            connection.exchange(head, SendBody::None, false, deadline).map_err(|error| match error {
+        let bad = |what: String| {
+            OpenError::NoTopology(Error::BadAnswer { address: address.clone(), what })
+        };
+        let response = connection.exchange(head, SendBody::None, false, deadline).map_err(
+            |error| match error {
                 SendError::Connection(error) | SendError::Body(error) => {
                     OpenError::NoAnswer(error.to_string())
                 }
                 SendError::Protocol(what) => bad(what.to_owned()),
-            })?;
+            },
+        )?;
         let bearing = Bearing::of(&response.headers);
         let framing = response.framing(false).map_err(|what| bad(what.to_owned()))?;
         let (sender, kept) = crossbeam_channel::bounded(1);
@@ -201,7 +212,11 @@ fn not_ringtail(address: &str, response: &ResponseHead, text: &[u8]) -> Error {
                         "a Riak node without it".to_owned()
                     }
                     (_, Some(server)) => {
-                        format!("HTTP status {status} from {}{}", printable(server), html_hint(text))
+                        format!(
+                            "HTTP status {status} from {}{}",
+                            printable(server),
+                            html_hint(text)
+                        )
                     }
                     (_, None) => format!("HTTP status {status}{}", html_hint(text)),
                 },
@@ -248,8 +263,14 @@ mod tests {
 
     #[test]
     fn what_nodes_say() {
-        assert_eq!(said(br#"{"error":"no_primary","message":"m"}"#), (Some("no_primary".into()), "m".into()));
-        assert_eq!(said(b"PR-value unsatisfied: 0/1\n"), (None, "PR-value unsatisfied: 0/1".into()));
+        assert_eq!(
+            said(br#"{"error":"no_primary","message":"m"}"#),
+            (Some("no_primary".into()), "m".into())
+        );
+        assert_eq!(
+            said(b"PR-value unsatisfied: 0/1\n"),
+            (None, "PR-value unsatisfied: 0/1".into())
+        );
         assert_eq!(said(b"\x1b[2J\xff").1, " [2J\u{fffd}");
         assert_eq!(said(b"").1, "it gave no reason");
     }

@@ -119,13 +119,21 @@ impl Query {
 
 type Fields = Vec<(String, Vec<u8>)>;
 
-fn condition(fields: &mut Fields, name: &str, value: Option<&String>, is_tag: bool) -> Result<(), Error> {
+fn condition(
+    fields: &mut Fields,
+    name: &str,
+    value: Option<&String>,
+    is_tag: bool,
+) -> Result<(), Error> {
     let Some(value) = value else { return Ok(()) };
     if value.is_empty() || !is_value(value.as_bytes()) {
         return Err(Error::BadRequest(format!("{value:?} is no value that {name} can have")));
     }
     let bare = !is_tag || value == "*" || value.starts_with('"') || value.starts_with("W/");
-    fields.push((name.to_owned(), if bare { value.clone() } else { format!("\"{value}\"") }.into_bytes()));
+    fields.push((
+        name.to_owned(),
+        if bare { value.clone() } else { format!("\"{value}\"") }.into_bytes(),
+    ));
     Ok(())
 }
 

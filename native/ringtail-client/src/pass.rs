@@ -1,4 +1,5 @@
-//! Requests passed on as they came, and answers as they come: for a program that is itself asked over HTTP.
+//! Requests passed on as they came, and answers as they come: for a program that is itself asked
+//! over HTTP.
 
 use std::time::Duration;
 
@@ -29,7 +30,8 @@ pub struct Pass<'a> {
     pub to: PassTo<'a>,
     /// The query with its question mark, percent-encoded; `timeout` is added to that of an object.
     pub query: &'a str,
-    /// Header fields. Those that frame the body, name the host or choose the route are this client's to set.
+    /// Header fields. Those that frame the body, name the host or choose the route are this
+    /// client's to set.
     pub fields: Vec<(String, Vec<u8>)>,
     /// The time the request has.
     pub timeout: Duration,
@@ -53,14 +55,18 @@ pub struct Passed {
 }
 
 impl Client {
-    /// Passes a request on, and gives back what was answered, whatever its status. The rules are those of every request: a
-    /// node that says it is no primary is not the last word, and a write is sent again only where it surely did nothing.
+    /// Passes a request on, and gives back what was answered, whatever its status. The rules are
+    /// those of every request: a node that says it is no primary is not the last word, and a write
+    /// is sent again only where it surely did nothing.
     ///
     /// # Errors
-    /// Nobody answered, or a request that HTTP cannot carry ([`Error::BadRequest`]: nothing was sent).
+    /// Nobody answered, or a request that HTTP cannot carry ([`Error::BadRequest`]: nothing was
+    /// sent).
     pub fn pass(&self, request: Pass<'_>, content: Option<Content<'_>>) -> Result<Passed, Error> {
         let (method, kind) = method(request.method)?;
-        if !is_target(request.query) || !(request.query.is_empty() || request.query.starts_with('?')) {
+        if !is_target(request.query)
+            || !(request.query.is_empty() || request.query.starts_with('?'))
+        {
             return Err(Error::BadRequest(format!("{:?} is no query", request.query)));
         }
         let (goal, before_cluster, after_cluster) = match request.to {
@@ -71,7 +77,9 @@ impl Client {
             PassTo::Document(path) if is_target(path) && path.starts_with('/') => {
                 (Goal::Any, "/explore/clusters/", format!("{path}{}", request.query))
             }
-            PassTo::Document(path) => return Err(Error::BadRequest(format!("{path:?} is no path"))),
+            PassTo::Document(path) => {
+                return Err(Error::BadRequest(format!("{path:?} is no path")));
+            }
         };
         let call = Call {
             method,
@@ -86,10 +94,16 @@ impl Client {
             Some(content) => Source::new(content)?,
         };
         let answer = self.shared.execute(goal, &call, &mut source, request.timeout)?;
-        let fields =
-            answer.head.headers.iter().map(|(name, value)| (name.to_owned(), value.to_vec())).collect();
+        let fields = answer
+            .head
+            .headers
+            .iter()
+            .map(|(name, value)| (name.to_owned(), value.to_vec()))
+            .collect();
         let length = match method {
-            "HEAD" => answer.head.headers.text("Content-Length").and_then(|text| text.trim().parse().ok()),
+            "HEAD" => {
+                answer.head.headers.text("Content-Length").and_then(|text| text.trim().parse().ok())
+            }
             _ => answer.body.length(),
         };
         let (node, status) = (answer.node, answer.head.status);
@@ -100,7 +114,9 @@ impl Client {
         let mut fields = Vec::with_capacity(given.len());
         for (name, value) in given {
             if !is_name(name.as_bytes()) || !is_value(&value) {
-                return Err(Error::BadRequest(format!("the field {name:?} is none that HTTP can carry")));
+                return Err(Error::BadRequest(format!(
+                    "the field {name:?} is none that HTTP can carry"
+                )));
             }
             if !self.is_ours(&name) {
                 fields.push((name, value));
@@ -110,10 +126,17 @@ impl Client {
     }
 
     fn is_ours(&self, name: &str) -> bool {
-        const OURS: [&str; 6] =
-            ["Host", "Connection", "Content-Length", "Transfer-Encoding", "Expect", "X-Ringtail-Route"];
+        const OURS: [&str; 6] = [
+            "Host",
+            "Connection",
+            "Content-Length",
+            "Transfer-Encoding",
+            "Expect",
+            "X-Ringtail-Route",
+        ];
         OURS.iter().any(|ours| name.eq_ignore_ascii_case(ours))
-            || (self.shared.config.credentials.is_some() && name.eq_ignore_ascii_case("Authorization"))
+            || (self.shared.config.credentials.is_some()
+                && name.eq_ignore_ascii_case("Authorization"))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Idle connections and liveness by node UUID. Kept outside of snapshots, so that a change of topology closes only the
-//! connections it concerns.
+//! Idle connections and liveness by node UUID. Kept outside of snapshots, so that a change of
+//! topology closes only the connections it concerns.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,9 +32,15 @@ impl NodePool {
         Self { idle: Mutex::default(), born: Instant::now(), suspect_until: AtomicU64::new(0) }
     }
 
-    /// The connection used last, so that surplus ones grow old and go. It is looked at before it is given out, unless it was
-    /// used a moment ago and `unseen` says that a failure of it does no harm.
-    pub(crate) fn take(&self, endpoint: &Endpoint, max_idle: Duration, unseen: bool) -> Option<Connection> {
+    /// The connection used last, so that surplus ones grow old and go. It is looked at before it is
+    /// given out, unless it was used a moment ago and `unseen` says that a failure of it does no
+    /// harm.
+    pub(crate) fn take(
+        &self,
+        endpoint: &Endpoint,
+        max_idle: Duration,
+        unseen: bool,
+    ) -> Option<Connection> {
         loop {
             let connection = {
                 let mut idle = self.lock();

@@ -1,4 +1,5 @@
-//! The properties of buckets that decide where objects live, as Riak tells them, and a cache of them.
+//! The properties of buckets that decide where objects live, as Riak tells them, and a cache of
+//! them.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
@@ -48,8 +49,8 @@ impl BucketProperties {
     }
 }
 
-/// Properties by bucket, believed for a while. Read with every request and written once a minute and bucket: readers take no
-/// lock and share no counter, writers copy a shard.
+/// Properties by bucket, believed for a while. Read with every request and written once a minute
+/// and bucket: readers take no lock and share no counter, writers copy a shard.
 #[derive(Debug)]
 pub(crate) struct PropertyCache {
     shards: [ArcSwap<Shard>; SHARDS],
@@ -96,13 +97,24 @@ impl PropertyCache {
         }
     }
 
-    pub(crate) fn get(&self, bucket_type: &[u8], bucket: &[u8], now: Instant) -> Option<BucketProperties> {
+    pub(crate) fn get(
+        &self,
+        bucket_type: &[u8],
+        bucket: &[u8],
+        now: Instant,
+    ) -> Option<BucketProperties> {
         let key = BucketRef { bucket_type, bucket };
         let shard = self.shard(&key).load();
         shard.get(&key).filter(|entry| now < entry.until).map(|entry| entry.properties.clone())
     }
 
-    pub(crate) fn put(&self, bucket_type: &[u8], bucket: &[u8], properties: &BucketProperties, now: Instant) {
+    pub(crate) fn put(
+        &self,
+        bucket_type: &[u8],
+        bucket: &[u8],
+        properties: &BucketProperties,
+        now: Instant,
+    ) {
         let key = BucketRef { bucket_type, bucket };
         let entry = Entry { properties: properties.clone(), until: now + self.ttl };
         let owned = Arc::new(Bucket { bucket_type: bucket_type.to_vec(), bucket: bucket.to_vec() });
@@ -143,8 +155,9 @@ mod tests {
     use super::*;
 
     fn keyfun(module: &str, fun: &str) -> Result<Keyfun, Arc<str>> {
-        let json =
-            format!(r#"{{"props":{{"n_val":3,"x":[],"chash_keyfun":{{"mod":"{module}","fun":"{fun}"}}}}}}"#);
+        let json = format!(
+            r#"{{"props":{{"n_val":3,"x":[],"chash_keyfun":{{"mod":"{module}","fun":"{fun}"}}}}}}"#
+        );
         BucketProperties::parse(json.as_bytes()).unwrap().keyfun
     }
 
@@ -152,12 +165,18 @@ mod tests {
     fn keyfuns() {
         assert_eq!(keyfun("riak_core_util", "chash_std_keyfun"), Ok(Keyfun::Std));
         assert_eq!(keyfun("riak_core_util", "chash_bucketonly_keyfun"), Ok(Keyfun::BucketOnly));
-        assert_eq!(keyfun("mine", "chash_std_keyfun"), Err("mine:chash_std_keyfun".into()), "never guessed");
+        assert_eq!(
+            keyfun("mine", "chash_std_keyfun"),
+            Err("mine:chash_std_keyfun".into()),
+            "never guessed"
+        );
         assert_eq!(keyfun("riak_core_util", "other"), Err("riak_core_util:other".into()));
         assert!(BucketProperties::parse(b"<html>").is_err());
         assert!(
-            BucketProperties::parse(br#"{"props":{"n_val":0,"chash_keyfun":{"mod":"a","fun":"b"}}}"#)
-                .is_err()
+            BucketProperties::parse(
+                br#"{"props":{"n_val":0,"chash_keyfun":{"mod":"a","fun":"b"}}}"#
+            )
+            .is_err()
         );
     }
 

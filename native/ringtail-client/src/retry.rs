@@ -1,4 +1,5 @@
-//! What to do after an attempt that brought no answer. Pure: no clock, no sockets, chance is an argument.
+//! What to do after an attempt that brought no answer. Pure: no clock, no sockets, chance is an
+//! argument.
 
 use std::time::Duration;
 
@@ -29,7 +30,8 @@ pub(crate) enum Happened {
 pub(crate) enum Next {
     /// Try a primary that was not tried yet.
     Another,
-    /// Get the topology; if it is a new one, start over; if not, this node is out, and where no other is left, pause first.
+    /// Get the topology; if it is a new one, start over; if not, this node is out, and where no
+    /// other is left, pause first.
     Refresh(Duration),
     /// Pause, then start over.
     Wait(Duration),
@@ -66,7 +68,8 @@ impl Retry {
             return Next::GiveUp;
         }
         match (happened, self.kind) {
-            // Whether it was carried out is unknown, and carried out twice it may make a sibling or undo what came between.
+            // Whether it was carried out is unknown, and carried out twice it may make a sibling or
+            // undo what came between.
             (Happened::Lost, Kind::Write) => Next::GiveUp,
             (Happened::Unavailable { nothing_done: false, .. }, Kind::Write) => Next::GiveUp,
             (Happened::Misdirected { newer: true }, _) => Next::Refresh(self.pause(chance)),
@@ -77,7 +80,9 @@ impl Retry {
                 Next::Another
             }
             // Perhaps it is somewhere else now.
-            (Happened::NotSent | Happened::Lost | Happened::NoneLeft, _) => Next::Refresh(self.pause(chance)),
+            (Happened::NotSent | Happened::Lost | Happened::NoneLeft, _) => {
+                Next::Refresh(self.pause(chance))
+            }
             (Happened::Misdirected { newer: false }, _) => Next::Wait(self.pause(chance)),
             (Happened::Unavailable { retry_after, .. }, _) => {
                 let asked = retry_after.unwrap_or_default().min(LONGEST_ASKED);
@@ -86,7 +91,8 @@ impl Retry {
         }
     }
 
-    /// Doubles from one time to the next; half of it is left to chance, so that callers who failed together come back apart.
+    /// Doubles from one time to the next; half of it is left to chance, so that callers who failed
+    /// together come back apart.
     fn pause(&mut self, chance: &mut fastrand::Rng) -> Duration {
         let longest = FIRST_PAUSE.saturating_mul(1 << self.pauses.min(10)).min(LONGEST_PAUSE);
         self.pauses += 1;
@@ -124,7 +130,9 @@ mod tests {
 
     #[test]
     fn a_body_that_is_used_up_is_not_sent_again() {
-        for happened in [Happened::NotSent, Happened::Lost, UNSURE, Happened::Misdirected { newer: true }] {
+        for happened in
+            [Happened::NotSent, Happened::Lost, UNSURE, Happened::Misdirected { newer: true }]
+        {
             assert_eq!(next(Kind::Read, happened, false, 1), Next::GiveUp, "{happened:?}");
         }
     }
@@ -132,7 +140,10 @@ mod tests {
     #[test]
     fn a_refusal_by_a_newer_ring_asks_for_that_ring_first() {
         for kind in [Kind::Read, Kind::Write] {
-            assert!(matches!(next(kind, Happened::Misdirected { newer: true }, true, 2), Next::Refresh(_)));
+            assert!(matches!(
+                next(kind, Happened::Misdirected { newer: true }, true, 2),
+                Next::Refresh(_)
+            ));
             assert!(matches!(next(kind, Happened::NotSent, true, 0), Next::Refresh(_)));
         }
     }
@@ -149,7 +160,10 @@ mod tests {
         let _: Vec<Duration> = (0..20).map(|_| pause(REFUSED)).collect();
         let late = pause(REFUSED);
         assert!(late <= LONGEST_PAUSE && late >= LONGEST_PAUSE / 2, "{late:?}");
-        let asked = Happened::Unavailable { nothing_done: true, retry_after: Some(Duration::from_secs(60)) };
+        let asked = Happened::Unavailable {
+            nothing_done: true,
+            retry_after: Some(Duration::from_secs(60)),
+        };
         let pause = match Retry::new(Kind::Read).next(asked, true, 0, &mut chance) {
             Next::Wait(pause) => pause,
             other => panic!("{other:?}"),

@@ -9,7 +9,8 @@ use ringtail_core::topology::{Endpoint, Protocol};
 
 use crate::error::Error;
 
-/// The address of a node: `http://HOST:PORT` or `https://HOST:PORT`, perhaps with `USER:PASSWORD@` before the host.
+/// The address of a node: `http://HOST:PORT` or `https://HOST:PORT`, perhaps with `USER:PASSWORD@`
+/// before the host.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Seed {
     pub(crate) endpoint: Endpoint,
@@ -49,7 +50,9 @@ impl FromStr for Seed {
     fn from_str(url: &str) -> Result<Self, Error> {
         // What is told back must not hold a password.
         let shown = match (url.find("://"), url.rfind('@')) {
-            (Some(scheme), Some(at)) if scheme < at => format!("{}{}", &url[..scheme + 3], &url[at + 1..]),
+            (Some(scheme), Some(at)) if scheme < at => {
+                format!("{}{}", &url[..scheme + 3], &url[at + 1..])
+            }
             _ => url.to_owned(),
         };
         let bad = |what| Error::BadSeed { url: shown.clone(), what };
@@ -72,9 +75,10 @@ impl FromStr for Seed {
         }
         let port = match authority.as_str().rsplit_once(authority.host()) {
             Some((_, "")) => default_port,
-            Some(_) => {
-                authority.port_u16().filter(|&port| port > 0).ok_or_else(|| bad("its port is none"))?
-            }
+            Some(_) => authority
+                .port_u16()
+                .filter(|&port| port > 0)
+                .ok_or_else(|| bad("its port is none"))?,
             None => return Err(bad("it is no URL")),
         };
         let credentials = match authority.as_str().rsplit_once('@') {
@@ -118,9 +122,15 @@ mod tests {
     #[test]
     fn seeds() {
         let seed: Seed = "http://10.0.0.1:8098".parse().unwrap();
-        assert_eq!(seed.endpoint, Endpoint { protocol: Protocol::Http, host: "10.0.0.1".into(), port: 8098 });
+        assert_eq!(
+            seed.endpoint,
+            Endpoint { protocol: Protocol::Http, host: "10.0.0.1".into(), port: 8098 }
+        );
         let seed: Seed = "https://u%40x:p%3Aw@[::1]:8087/".parse().unwrap();
-        assert_eq!((seed.endpoint.host.as_str(), seed.endpoint.port, seed.is_https()), ("::1", 8087, true));
+        assert_eq!(
+            (seed.endpoint.host.as_str(), seed.endpoint.port, seed.is_https()),
+            ("::1", 8087, true)
+        );
         assert_eq!(seed.to_string(), "https://[::1]:8087");
         let credentials = seed.credentials.unwrap();
         assert_eq!((credentials.user.as_str(), credentials.password.as_str()), ("u@x", "p:w"));

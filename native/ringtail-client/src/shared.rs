@@ -65,7 +65,10 @@ impl Shared {
     }
 
     fn follow<'a>(&self, members: impl Iterator<Item = &'a MemberEntry>) {
-        self.pools.follow(members.map(|member| (member.uuid, &member.endpoints[..])), self.config.max_idle);
+        self.pools.follow(
+            members.map(|member| (member.uuid, &member.endpoints[..])),
+            self.config.max_idle,
+        );
     }
 
     /// Takes over who is up, unless the topology has changed since.
@@ -76,12 +79,16 @@ impl Shared {
         });
     }
 
-    /// Keeps a connection to a node where it is a member and listens there; else the connection is closed.
+    /// Keeps a connection to a node where it is a member and listens there; else the connection is
+    /// closed.
     pub(crate) fn keep(&self, by: Identity, endpoint: &Endpoint, connection: Connection) {
         let view = self.view.load();
         let Some(view) = &*view else { return };
         if view.snapshot().cluster().uuid == by.cluster
-            && view.snapshot().member(by.node).is_some_and(|member| member.endpoints.contains(endpoint))
+            && view
+                .snapshot()
+                .member(by.node)
+                .is_some_and(|member| member.endpoints.contains(endpoint))
             && let Some(pool) = self.pools.of(by.node)
         {
             pool.give_back(endpoint, connection, self.config.max_idle_per_node);
@@ -94,7 +101,9 @@ impl Shared {
             count(&self.counters.identity_mismatches);
             self.config.observer.tell(|| Event::Identity(mismatch.clone()));
         } else {
-            self.config.observer.tell(|| Event::Failed { node: node.to_owned(), why: error.to_string() });
+            self.config
+                .observer
+                .tell(|| Event::Failed { node: node.to_owned(), why: error.to_string() });
         }
     }
 

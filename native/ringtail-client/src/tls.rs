@@ -9,7 +9,8 @@ use rustls::{ClientConfig, RootCertStore};
 
 use crate::error::Error;
 
-/// TLS options. By default the system's root certificates are trusted and no client certificate is shown.
+/// TLS options. By default the system's root certificates are trusted and no client certificate is
+/// shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsOptions {
     /// A PEM file of the CAs to trust, instead of the system's.
@@ -78,5 +79,8 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
 }
 
 fn unreadable(path: &Path, what: &str, error: &dyn std::error::Error) -> Error {
-    Error::BadTls(format!("cannot read a {what} from {}: {error}; it should be a PEM file", path.display()))
+    Error::BadTls(format!(
+        "cannot read a {what} from {}: {error}; it should be a PEM file",
+        path.display()
+    ))
 }

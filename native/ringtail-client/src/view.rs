@@ -1,5 +1,5 @@
-//! What the client knows of its cluster at one moment, and the choice of a node from it. Pure: no sockets, no clock; knows
-//! nothing of HTTP.
+//! What the client knows of its cluster at one moment, and the choice of a node from it. Pure: no
+//! sockets, no clock; knows nothing of HTTP.
 
 use std::sync::Arc;
 
@@ -46,8 +46,9 @@ impl View {
         &self.snapshot.members()[member]
     }
 
-    /// Chooses the node for a key: among its primaries, each counted once, one that is up and not suspect; failing that,
-    /// one of the others, for what is known of liveness may be out of date. Chance spreads the load.
+    /// Chooses the node for a key: among its primaries, each counted once, one that is up and not
+    /// suspect; failing that, one of the others, for what is known of liveness may be out of date.
+    /// Chance spreads the load.
     ///
     /// # Errors
     /// More primaries asked for than the ring has partitions.
@@ -72,7 +73,8 @@ impl View {
             if member.endpoint(protocol).is_none() || excluded.contains(&member.uuid) {
                 continue;
             }
-            if self.is_up(place) && !is_suspect(member.uuid) { &mut good } else { &mut doubtful }.push(place);
+            if self.is_up(place) && !is_suspect(member.uuid) { &mut good } else { &mut doubtful }
+                .push(place);
         }
         let among = if good.is_empty() { &doubtful } else { &good };
         Ok(Choice {
@@ -102,7 +104,10 @@ impl View {
         places
     }
 
-    pub(crate) fn endpoints(member: &MemberEntry, protocol: Protocol) -> impl Iterator<Item = &Endpoint> {
+    pub(crate) fn endpoints(
+        member: &MemberEntry,
+        protocol: Protocol,
+    ) -> impl Iterator<Item = &Endpoint> {
         member.endpoints.iter().filter(move |endpoint| endpoint.protocol == protocol)
     }
 }
@@ -139,7 +144,8 @@ impl Few {
     }
 
     fn contains(&self, place: usize) -> bool {
-        self.first[..self.count.min(self.first.len())].contains(&place) || self.rest.contains(&place)
+        self.first[..self.count.min(self.first.len())].contains(&place)
+            || self.rest.contains(&place)
     }
 
     fn pick(&self, chance: &mut fastrand::Rng) -> Option<usize> {
@@ -216,7 +222,11 @@ mod tests {
             assert_ne!(choose(&view(&others), 2, &[], &[], seed).member, Some(only));
             assert_ne!(choose(&all, 2, &[only as u128], &[], seed).member, Some(only));
         }
-        assert_eq!(choose(&view(&others), 1, &[], &[], 0).member, Some(only), "rather that than none");
+        assert_eq!(
+            choose(&view(&others), 1, &[], &[], 0).member,
+            Some(only),
+            "rather that than none"
+        );
         assert_eq!(choose(&all, 1, &[], &[only as u128], 0).member, None);
     }
 

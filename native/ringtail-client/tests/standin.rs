@@ -1,12 +1,14 @@
-//! The client against the application itself, in a cluster of stand-in Riak nodes that this test starts. Needs what
-//! `make test` has built or builds it: the application's beams with the NIF, and the stand-in.
+//! The client against the application itself, in a cluster of stand-in Riak nodes that this test
+//! starts. Needs what `make test` has built or builds it: the application's beams with the NIF, and
+//! the stand-in.
 #![allow(missing_docs)]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ringtail_client::{
-    Client, Config, Content, Deleted, Error, Fetched, Metadata, ObjectName, ReadOptions, Stored, WriteOptions,
+    Client, Config, Content, Deleted, Error, Fetched, Metadata, ObjectName, ReadOptions, Stored,
+    WriteOptions,
 };
 use ringtail_core::{Keyfun, NVal, hash_key};
 use ringtail_testcluster::StandIn;
@@ -93,8 +95,11 @@ fn objects_survive(client: &Client) {
     assert_eq!(refused, Stored::PreconditionFailed);
 
     client.put(&name, &text(), Content::Bytes(b"other"), &Default::default()).unwrap();
-    let Fetched::Siblings(siblings) = client.get(&name, &Default::default()).unwrap() else { panic!() };
-    let mut contents: Vec<usize> = siblings.siblings.iter().map(|sibling| sibling.content.len()).collect();
+    let Fetched::Siblings(siblings) = client.get(&name, &Default::default()).unwrap() else {
+        panic!()
+    };
+    let mut contents: Vec<usize> =
+        siblings.siblings.iter().map(|sibling| sibling.content.len()).collect();
     contents.sort_unstable();
     assert_eq!(contents, [5, 100_000]);
     let resolve = WriteOptions { vclock: siblings.vclock, return_body: true, ..Default::default() };
@@ -107,16 +112,23 @@ fn objects_survive(client: &Client) {
     let large: Vec<u8> = (0..20_000_000u32).map(|at| (at >> 9) as u8).collect();
     let name = ObjectName::new("b", "large");
     client
-        .put(&name, &text(), Content::Reader(&mut &large[..], Some(large.len() as u64)), &Default::default())
+        .put(
+            &name,
+            &text(),
+            Content::Reader(&mut &large[..], Some(large.len() as u64)),
+            &Default::default(),
+        )
         .unwrap();
-    let Fetched::Object(mut object) = client.get_streamed(&name, &Default::default()).unwrap() else {
+    let Fetched::Object(mut object) = client.get_streamed(&name, &Default::default()).unwrap()
+    else {
         panic!()
     };
     let mut back = Vec::new();
     std::io::copy(&mut object.content, &mut back).unwrap();
     assert!(back == large);
 
-    let error = client.get(&ObjectName::new("b", "k").of_type("none"), &Default::default()).unwrap_err();
+    let error =
+        client.get(&ObjectName::new("b", "k").of_type("none"), &Default::default()).unwrap_err();
     assert!(matches!(&error, Error::NoBucketType(name) if name == "none"), "{error}");
     let pr = ReadOptions { pr: Some(ringtail_client::Quorum::Count(9)), ..Default::default() };
     let error = client.get(&ObjectName::new("b", "k"), &pr).unwrap_err();
@@ -126,7 +138,11 @@ fn objects_survive(client: &Client) {
 fn every_request_goes_to_a_primary(client: &Client) {
     let before = client.stats();
     for at in 0..300 {
-        let name = ObjectName::new("b", format!("k{at}")).of_type(if at % 2 == 0 { "n1" } else { "default" });
+        let name = ObjectName::new("b", format!("k{at}")).of_type(if at % 2 == 0 {
+            "n1"
+        } else {
+            "default"
+        });
         client.put(&name, &text(), Content::Bytes(b"x"), &Default::default()).unwrap();
         assert!(matches!(client.get(&name, &Default::default()).unwrap(), Fetched::Object(_)));
     }
@@ -149,11 +165,15 @@ fn the_ring_moves_under_load(standin: &mut StandIn, client: &Client, nodes: &[(S
                         if over.load(Ordering::Relaxed) {
                             return failures;
                         }
-                        let name = ObjectName::new("moving", format!("{thread}-{}", at % 20)).of_type("n1");
+                        let name = ObjectName::new("moving", format!("{thread}-{}", at % 20))
+                            .of_type("n1");
                         let content = at.to_be_bytes();
-                        if let Err(error) =
-                            client.put(&name, &text(), Content::Bytes(&content), &Default::default())
-                        {
+                        if let Err(error) = client.put(
+                            &name,
+                            &text(),
+                            Content::Bytes(&content),
+                            &Default::default(),
+                        ) {
                             failures.push(error.to_string());
                         }
                         match client.get(&name, &Default::default()) {
@@ -172,7 +192,8 @@ fn the_ring_moves_under_load(standin: &mut StandIn, client: &Client, nodes: &[(S
         ));
         std::thread::sleep(Duration::from_millis(5000));
         over.store(true, Ordering::Relaxed);
-        let failures: Vec<String> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        let failures: Vec<String> =
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
         assert!(failures.is_empty(), "{} failures, such as {}", failures.len(), failures[0]);
     });
     let (stats, elapsed) = (client.stats(), start.elapsed().as_secs_f64());
@@ -193,8 +214,10 @@ fn a_node_joins_and_leaves(standin: &mut StandIn, client: &Client) {
     assert_eq!(joined, "ok");
     let view = eventually("the new node owns partitions", || {
         let view = client.refresh(Duration::from_secs(2));
-        let owns =
-            view.snapshot().owners().any(|(_, owner)| owner.name == new && !owner.endpoints.is_empty());
+        let owns = view
+            .snapshot()
+            .owners()
+            .any(|(_, owner)| owner.name == new && !owner.endpoints.is_empty());
         owns.then_some(view)
     });
     assert_eq!(view.snapshot().members().len(), 5);
@@ -222,7 +245,14 @@ fn a_primary_dies_and_comes_back_elsewhere(
     nodes: &[(String, String)],
 ) {
     let (victim, old_url) = &nodes[3];
-    let uuid = client.view().snapshot().members().iter().find(|member| member.name == *victim).unwrap().uuid;
+    let uuid = client
+        .view()
+        .snapshot()
+        .members()
+        .iter()
+        .find(|member| member.name == *victim)
+        .unwrap()
+        .uuid;
     let names = (0..).map(|at| ObjectName::new("b", format!("mine{at}")).of_type("n1"));
     let name = names.into_iter().find(|name| client.choose(name).unwrap() == Some(uuid)).unwrap();
     client.put(&name, &text(), Content::Bytes(b"kept"), &Default::default()).unwrap();
@@ -230,7 +260,8 @@ fn a_primary_dies_and_comes_back_elsewhere(
     let soon = WriteOptions { timeout: Some(Duration::from_secs(2)), ..Default::default() };
     let error = client.put(&name, &text(), Content::Bytes(b"y"), &soon).unwrap_err();
     assert_eq!(error.kind(), ringtail_client::ErrorKind::Unavailable, "{error}");
-    // With three replicas the others serve, where there is another: a ring that nodes joined and left may name one thrice.
+    // With three replicas the others serve, where there is another: a ring that nodes joined and
+    // left may name one thrice.
     let view = client.view();
     let elsewhere = |key: &str| {
         let hash = hash_key(b"default", b"b", key.as_bytes(), Keyfun::Std);
@@ -238,13 +269,17 @@ fn a_primary_dies_and_comes_back_elsewhere(
         primaries.any(|place| view.snapshot().members()[place].uuid != uuid)
     };
     for key in (0..).map(|at| format!("three{at}")).filter(|key| elsewhere(key)).take(50) {
-        client.put(&ObjectName::new("b", key), &text(), Content::Bytes(b"x"), &Default::default()).unwrap();
+        client
+            .put(&ObjectName::new("b", key), &text(), Content::Bytes(b"x"), &Default::default())
+            .unwrap();
     }
     standin.ok(&format!("standin:restart(C, '{victim}', #{{ports => new}})"));
     standin.begin(victim);
-    eventually("the node is found at its new port", || match client.get(&name, &Default::default()) {
-        Ok(Fetched::Object(object)) if object.content == b"kept" => Some(()),
-        _ => None,
+    eventually("the node is found at its new port", || {
+        match client.get(&name, &Default::default()) {
+            Ok(Fetched::Object(object)) if object.content == b"kept" => Some(()),
+            _ => None,
+        }
     });
     let view = client.view();
     let port = view.snapshot().member(uuid).unwrap().endpoints[0].port;

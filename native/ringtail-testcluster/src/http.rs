@@ -12,7 +12,10 @@ pub(crate) trait Duplex: Read + Write + Send {}
 
 impl<T: Read + Write + Send> Duplex for T {}
 
-pub(crate) fn duplex(tcp: TcpStream, tls: Option<&Arc<ServerConfig>>) -> io::Result<Box<dyn Duplex>> {
+pub(crate) fn duplex(
+    tcp: TcpStream,
+    tls: Option<&Arc<ServerConfig>>,
+) -> io::Result<Box<dyn Duplex>> {
     tcp.set_nodelay(true)?;
     Ok(match tls {
         None => Box::new(tcp),
@@ -45,8 +48,10 @@ impl Request {
 
     pub(crate) fn query(&self, name: &str) -> Option<String> {
         let query = self.target.split_once('?')?.1;
-        let pair =
-            query.split('&').filter_map(|pair| pair.split_once('=')).find(|(known, _)| *known == name)?;
+        let pair = query
+            .split('&')
+            .filter_map(|pair| pair.split_once('='))
+            .find(|(known, _)| *known == name)?;
         String::from_utf8(decode(pair.1)).ok()
     }
 
@@ -107,7 +112,11 @@ impl Peer {
                 let request = Request {
                     method: parsed.method.unwrap_or_default().to_owned(),
                     target: parsed.path.unwrap_or_default().to_owned(),
-                    headers: parsed.headers.iter().map(|f| (f.name.to_owned(), f.value.to_vec())).collect(),
+                    headers: parsed
+                        .headers
+                        .iter()
+                        .map(|f| (f.name.to_owned(), f.value.to_vec()))
+                        .collect(),
                     body: Vec::new(),
                 };
                 self.buffer.drain(..length);
@@ -129,7 +138,9 @@ impl Peer {
             self.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
             self.stream.flush()?;
         }
-        if let Some(length) = request.header("Content-Length").and_then(|text| text.parse::<usize>().ok()) {
+        if let Some(length) =
+            request.header("Content-Length").and_then(|text| text.parse::<usize>().ok())
+        {
             let wanted = length.min(limit);
             while self.buffer.len() < wanted {
                 if self.fill()? == 0 {
@@ -177,7 +188,9 @@ impl Peer {
             bytes.extend_from_slice(b"\r\n");
         }
         if !matches!(response.status, 204 | 304) {
-            bytes.extend_from_slice(format!("Content-Length: {}\r\n", response.body.len()).as_bytes());
+            bytes.extend_from_slice(
+                format!("Content-Length: {}\r\n", response.body.len()).as_bytes(),
+            );
         }
         bytes.extend_from_slice(b"\r\n");
         if request.method != "HEAD" && !matches!(response.status, 204 | 304) {
@@ -192,8 +205,8 @@ impl Peer {
     }
 }
 
-/// Something that is no node: whoever connects and asks is sent these bytes, then the connection closes. Its port is
-/// returned; it listens until the process ends.
+/// Something that is no node: whoever connects and asks is sent these bytes, then the connection
+/// closes. Its port is returned; it listens until the process ends.
 pub fn serve_bytes(bytes: Vec<u8>) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has free ports");
     let port = listener.local_addr().expect("a bound listener has an address").port();

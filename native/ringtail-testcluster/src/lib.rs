@@ -1,8 +1,9 @@
 //! A scripted cluster in one process, for tests of the client.
 //!
-//! Its nodes listen on loopback and speak as much of Ringtail's and Riak's HTTP as the client uses. It is not Riak and
-//! proves nothing of it; what it can do and Riak cannot is change its ring, die, lie and lag on command. How it answers object
-//! requests follows exchanges recorded from Riak (`test/vectors/http`).
+//! Its nodes listen on loopback and speak as much of Ringtail's and Riak's HTTP as the client uses.
+//! It is not Riak and proves nothing of it; what it can do and Riak cannot is change its ring, die,
+//! lie and lag on command. How it answers object requests follows exchanges recorded from Riak
+//! (`test/vectors/http`).
 //!
 //! All nodes share one store, so that ownership may move without data having to.
 #![forbid(unsafe_code)]
@@ -48,7 +49,8 @@ impl Default for Layout {
     }
 }
 
-/// A running cluster. Nodes are numbered from 0 in the order they joined; numbers are not used again.
+/// A running cluster. Nodes are numbered from 0 in the order they joined; numbers are not used
+/// again.
 pub struct Cluster {
     inner: Arc<Inner>,
 }
@@ -195,7 +197,8 @@ impl Cluster {
         lock(&self.inner.ring).set_up(&name, true);
     }
 
-    /// Starts a node of this cluster at the port of another node (of whatever cluster), which must have been killed.
+    /// Starts a node of this cluster at the port of another node (of whatever cluster), which must
+    /// have been killed.
     pub fn take_over(&self, node: usize, port: u16) {
         self.restart(node, port);
     }
@@ -240,7 +243,8 @@ impl Cluster {
     pub fn primaries(&self, bucket_type: &str, bucket: &str, key: &str) -> Vec<usize> {
         let n = lock(&self.inner.store).types[bucket_type.as_bytes()].n_val;
         let published: Arc<Published> = lock(&self.inner.ring).published();
-        let names = published.primaries(bucket_type.as_bytes(), bucket.as_bytes(), key.as_bytes(), n);
+        let names =
+            published.primaries(bucket_type.as_bytes(), bucket.as_bytes(), key.as_bytes(), n);
         let nodes = lock(&self.inner.nodes);
         names.iter().filter_map(|name| nodes.iter().position(|node| node.name == *name)).collect()
     }

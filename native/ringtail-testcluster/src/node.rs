@@ -179,7 +179,8 @@ impl Node {
                 }
                 _ => {}
             }
-            let published = lock(&self.seen).clone().expect("a node sees a topology before it is asked");
+            let published =
+                lock(&self.seen).clone().expect("a node sees a topology before it is asked");
             let early = match &fault {
                 Fault::Refuse(status, body) if is_object => {
                     Some(Response::new(*status, "application/json", body.as_str()))
@@ -248,7 +249,13 @@ impl Node {
         Some(json(503, "no_primary", "no primary of the key is up").with("Retry-After", "1"))
     }
 
-    fn answer(&self, request: &Request, published: &Published, fault: &Fault, inner: &Inner) -> Response {
+    fn answer(
+        &self,
+        request: &Request,
+        published: &Published,
+        fault: &Fault,
+        inner: &Inner,
+    ) -> Response {
         let path = request.path();
         let words: Vec<&[u8]> = path.iter().map(Vec::as_slice).collect();
         match &words[..] {

@@ -33,7 +33,13 @@ impl Published {
     }
 
     /// The names of a key's primaries, each once.
-    pub(crate) fn primaries(&self, bucket_type: &[u8], bucket: &[u8], key: &[u8], n: u32) -> Vec<String> {
+    pub(crate) fn primaries(
+        &self,
+        bucket_type: &[u8],
+        bucket: &[u8],
+        key: &[u8],
+        n: u32,
+    ) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for (_, _, name) in self.preflist(bucket_type, bucket, key, n) {
             if !names.contains(&name) {
@@ -80,7 +86,11 @@ impl Ring {
     }
 
     pub(crate) fn join(&mut self, name: &str, layout: &Layout, port: u16) {
-        self.members.push(Member { name: name.to_owned(), endpoint: Self::endpoint(layout, port), up: true });
+        self.members.push(Member {
+            name: name.to_owned(),
+            endpoint: Self::endpoint(layout, port),
+            up: true,
+        });
         self.members.sort_by(|a, b| a.name.cmp(&b.name));
         self.ordinal += 1;
     }
@@ -108,7 +118,8 @@ impl Ring {
 
     pub(crate) fn rotate(&mut self) {
         for owner in &mut self.owners {
-            let at = self.members.iter().position(|member| member.name == *owner).unwrap_or_default();
+            let at =
+                self.members.iter().position(|member| member.name == *owner).unwrap_or_default();
             owner.clone_from(&self.members[(at + 1) % self.members.len()].name);
         }
         self.ordinal += 1;
@@ -122,7 +133,10 @@ impl Ring {
     }
 
     pub(crate) fn set_up(&mut self, name: &str, up: bool) {
-        self.members.iter_mut().filter(|member| member.name == name).for_each(|member| member.up = up);
+        self.members
+            .iter_mut()
+            .filter(|member| member.name == name)
+            .for_each(|member| member.up = up);
     }
 
     pub(crate) fn is_up(&self, name: &str) -> bool {
@@ -130,7 +144,11 @@ impl Ring {
     }
 
     fn up(&self) -> Vec<Uuid> {
-        self.members.iter().filter(|member| member.up).map(|member| self.uuid(&member.name)).collect()
+        self.members
+            .iter()
+            .filter(|member| member.up)
+            .map(|member| self.uuid(&member.name))
+            .collect()
     }
 
     pub(crate) fn publish(&mut self) -> Arc<Published> {
@@ -151,7 +169,8 @@ impl Ring {
         }
         text.push_str("owners");
         for owner in &self.owners {
-            let at = self.members.iter().position(|member| member.name == *owner).unwrap_or_default();
+            let at =
+                self.members.iter().position(|member| member.name == *owner).unwrap_or_default();
             let _ = write!(text, " {at}");
         }
         text.push('\n');
@@ -170,8 +189,9 @@ impl Ring {
     /// What a node that sees `to` answers.
     pub(crate) fn answer(&self, from: Option<Token>, to: &Published) -> TopologyAnswer {
         let known = from.and_then(|from| self.history.iter().find(|known| known.token == from));
-        let difference =
-            known.and_then(|known| known.snapshot.difference(known.token, &to.snapshot, to.token, self.up()));
+        let difference = known.and_then(|known| {
+            known.snapshot.difference(known.token, &to.snapshot, to.token, self.up())
+        });
         match difference {
             Some(difference) => TopologyAnswer::Difference(difference),
             None => TopologyAnswer::Full(Topology::of(&to.snapshot, to.token, self.up())),

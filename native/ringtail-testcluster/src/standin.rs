@@ -1,5 +1,6 @@
-//! Stand-in Riak nodes with the application in them, for tests and benches: real Erlang nodes, driven from here. Needs what
-//! `make` has built or builds it: the application's beams with the NIF, and the stand-in.
+//! Stand-in Riak nodes with the application in them, for tests and benches: real Erlang nodes,
+//! driven from here. Needs what `make` has built or builds it: the application's beams with the
+//! NIF, and the stand-in.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -34,7 +35,8 @@ fn root() -> PathBuf {
 }
 
 fn run(command: &mut Command) {
-    let output = command.current_dir(root()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let output =
+        command.current_dir(root()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -101,7 +103,9 @@ impl StandIn {
             r#"lists:flatten(lists:join(",", [io_lib:format("~s ~s", [N, U]) || {N, U} <- standin:urls(C)]))"#,
         );
         let pairs = text.trim_matches('"').split(',');
-        pairs.map(|pair| pair.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap()).collect()
+        pairs
+            .map(|pair| pair.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap())
+            .collect()
     }
 
     /// Starts the application on a node.
@@ -112,7 +116,8 @@ impl StandIn {
 
 impl Drop for StandIn {
     fn drop(&mut self) {
-        // The end of its input, too, ends the shell and with it the cluster, should this process be killed.
+        // The end of its input, too, ends the shell and with it the cluster, should this process be
+        // killed.
         let _ = writeln!(self.input, "standin:stop_cluster(C), halt(0).");
         let _ = self.child.wait();
     }

@@ -38,14 +38,16 @@ pub(crate) struct Store {
 
 impl Default for Store {
     fn default() -> Self {
-        let custom = BucketType { keyfun: ("mine".into(), "keyfun".into()), ..BucketType::of(3, true) };
+        let custom =
+            BucketType { keyfun: ("mine".into(), "keyfun".into()), ..BucketType::of(3, true) };
         let types = [
             ("default", BucketType::of(3, false)),
             ("mult", BucketType::of(3, true)),
             ("n1", BucketType::of(1, false)),
             ("custom", custom),
         ];
-        let types = types.into_iter().map(|(name, kind)| (name.as_bytes().to_vec(), kind)).collect();
+        let types =
+            types.into_iter().map(|(name, kind)| (name.as_bytes().to_vec(), kind)).collect();
         Self { types, objects: HashMap::new(), writes: 0 }
     }
 }
@@ -79,8 +81,10 @@ impl Store {
                 return Response { status: 400, body: message.into_bytes(), ..Response::default() };
             }
         }
-        let versions = self.objects.get(&name).map(|(_, versions)| versions.as_slice()).unwrap_or_default();
-        let tags: Vec<String> = versions.iter().map(|version| format!("\"{}\"", version.vtag)).collect();
+        let versions =
+            self.objects.get(&name).map(|(_, versions)| versions.as_slice()).unwrap_or_default();
+        let tags: Vec<String> =
+            versions.iter().map(|version| format!("\"{}\"", version.vtag)).collect();
         let matches = |condition: &str| match condition {
             "*" => !tags.is_empty(),
             tag => tags.iter().any(|known| known == tag),
@@ -118,11 +122,16 @@ impl Store {
         let response = match &versions[..] {
             [] => return Response::new(404, "text/plain", "not found\n"),
             [version] => single(version),
-            several if request.header("Accept").is_some_and(|accept| accept.contains("multipart/mixed")) => {
+            several
+                if request
+                    .header("Accept")
+                    .is_some_and(|accept| accept.contains("multipart/mixed")) =>
+            {
                 multipart(several)
             }
             several => {
-                let vtags: String = several.iter().map(|version| format!("{}\n", version.vtag)).collect();
+                let vtags: String =
+                    several.iter().map(|version| format!("{}\n", version.vtag)).collect();
                 Response::new(300, "text/plain", format!("Siblings:\n{vtags}"))
             }
         };
@@ -157,7 +166,11 @@ impl Store {
 }
 
 fn unknown_type(name: &[u8]) -> Response {
-    Response::new(404, "text/plain", format!("Unknown bucket type: {}", String::from_utf8_lossy(name)))
+    Response::new(
+        404,
+        "text/plain",
+        format!("Unknown bucket type: {}", String::from_utf8_lossy(name)),
+    )
 }
 
 fn single(version: &Version) -> Response {
@@ -165,10 +178,12 @@ fn single(version: &Version) -> Response {
     for (name, value) in &version.fields {
         // Riak keeps the spelling of metadata and lowers that of indexes.
         let lower = name.to_ascii_lowercase();
-        response =
-            response.with(if lower.starts_with("x-riak-index-") { &lower } else { name }, value.as_slice());
+        response = response
+            .with(if lower.starts_with("x-riak-index-") { &lower } else { name }, value.as_slice());
     }
-    response.with("Link", *b"</buckets/rec>; rel=\"up\"").with("ETag", format!("\"{}\"", version.vtag))
+    response
+        .with("Link", *b"</buckets/rec>; rel=\"up\"")
+        .with("ETag", format!("\"{}\"", version.vtag))
 }
 
 fn multipart(versions: &[&Version]) -> Response {

@@ -9,8 +9,8 @@ use ringtail_core::topology::{ApplyError, Token, TopologyAnswer};
 use crate::identity::Identity;
 use crate::view::View;
 
-/// How long a topology that was left behind is refused, where its ordinal does not tell that it is the older. Rings
-/// spread within a second.
+/// How long a topology that was left behind is refused, where its ordinal does not tell that it is
+/// the older. Rings spread within a second.
 const SETTLING: Duration = Duration::from_secs(3);
 
 /// Topologies that were left behind a short while ago.
@@ -75,7 +75,11 @@ pub(super) fn judge(
                     Err(error) => Verdict::Bad(error.to_string()),
                     Ok(snapshot) => {
                         let view = View::new(Arc::new(snapshot), token, &topology.up);
-                        if other.is_none() { Verdict::Newer(view) } else { Verdict::OtherCluster(view) }
+                        if other.is_none() {
+                            Verdict::Newer(view)
+                        } else {
+                            Verdict::OtherCluster(view)
+                        }
                     }
                 },
             };
@@ -100,9 +104,9 @@ pub(super) fn judge(
         },
         TopologyAnswer::Difference(difference) => match current.snapshot().apply(difference) {
             Ok(snapshot) => Verdict::Newer(View::new(Arc::new(snapshot), token, &difference.up)),
-            Err(ApplyError::OtherStart { .. } | ApplyError::Misfit(_) | ApplyError::OtherEnd { .. }) => {
-                Verdict::NeedWhole
-            }
+            Err(
+                ApplyError::OtherStart { .. } | ApplyError::Misfit(_) | ApplyError::OtherEnd { .. },
+            ) => Verdict::NeedWhole,
         },
     }
 }
@@ -123,7 +127,11 @@ mod tests {
         (Identity { cluster: uuid, node }, topology)
     }
 
-    fn verdict(current: Option<&View>, past: &Past, (by, topology): (Identity, Topology)) -> Verdict {
+    fn verdict(
+        current: Option<&View>,
+        past: &Past,
+        (by, topology): (Identity, Topology),
+    ) -> Verdict {
         judge(current, past, by, &TopologyAnswer::Full(topology), Instant::now())
     }
 
@@ -162,7 +170,10 @@ mod tests {
     #[test]
     fn another_cluster_is_told_apart_whatever_its_ordinal() {
         let view = taken(told("c", 5, 1));
-        assert!(matches!(verdict(Some(&view), &Past::default(), told("d", 1, 1)), Verdict::OtherCluster(_)));
+        assert!(matches!(
+            verdict(Some(&view), &Past::default(), told("d", 1, 1)),
+            Verdict::OtherCluster(_)
+        ));
         let (_, topology) = told("d", 9, 1);
         let (by, _) = told("c", 9, 1);
         assert!(matches!(verdict(Some(&view), &Past::default(), (by, topology)), Verdict::Bad(_)));

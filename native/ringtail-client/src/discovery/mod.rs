@@ -1,8 +1,8 @@
 //! Finding the cluster's nodes and following its changes.
 //!
-//! One thread per client asks for topologies, so that at most one question is under way whatever number of threads notice
-//! a change, and never more often than the minimum interval allows. Everybody else wakes it and, where they need
-//! the news, waits.
+//! One thread per client asks for topologies, so that at most one question is under way whatever
+//! number of threads notice a change, and never more often than the minimum interval allows.
+//! Everybody else wakes it and, where they need the news, waits.
 
 mod judge;
 mod progress;
@@ -61,7 +61,12 @@ pub(crate) struct Discovery {
 
 impl Discovery {
     pub(crate) fn new() -> Self {
-        Self { past: Past::default(), chance: fastrand::Rng::new(), last_start: None, teller: Uuid::nil() }
+        Self {
+            past: Past::default(),
+            chance: fastrand::Rng::new(),
+            last_start: None,
+            teller: Uuid::nil(),
+        }
     }
 
     /// Runs until the client is gone.
@@ -104,7 +109,8 @@ impl Discovery {
         let view = shared.view.load_full();
         if let (Some(view), Some(token)) = (&view, wake.token)
             && (token == view.token()
-                || (token.ordinal == view.token().ordinal && self.past.holds(token, Instant::now())))
+                || (token.ordinal == view.token().ordinal
+                    && self.past.holds(token, Instant::now())))
         {
             return None;
         }
@@ -130,14 +136,17 @@ impl Discovery {
         let protocol = shared.config.protocol();
         let deadline = Deadline::after(KNOWN_NODES_TIME);
         let mut answered = false;
-        for place in view.to_ask(protocol, first, |uuid| shared.pools.is_suspect(uuid), &mut self.chance) {
+        for place in
+            view.to_ask(protocol, first, |uuid| shared.pools.is_suspect(uuid), &mut self.chance)
+        {
             let member = view.member(place);
             let pool = shared.pools.of(member.uuid);
             for endpoint in View::endpoints(member, protocol) {
                 if deadline.left().is_none() {
                     return answered;
                 }
-                let expected = Identity { cluster: view.snapshot().cluster().uuid, node: member.uuid };
+                let expected =
+                    Identity { cluster: view.snapshot().cluster().uuid, node: member.uuid };
                 match self.ask(shared, endpoint, Some(expected), pool.as_deref()) {
                     Ok(Asked::Settled) => return true,
                     Ok(Asked::NotTaken(_)) => {
@@ -185,12 +194,16 @@ impl Discovery {
         match <[_; 1]>::try_from(tried) {
             Ok([(_, error)]) => Err(error),
             Err(tried) => Err(Error::Unreachable {
-                tried: tried.into_iter().map(|(address, error)| (address, error.bare_message())).collect(),
+                tried: tried
+                    .into_iter()
+                    .map(|(address, error)| (address, error.bare_message()))
+                    .collect(),
             }),
         }
     }
 
-    /// Asks one endpoint: over an idle connection, else at each address behind it until one answers well.
+    /// Asks one endpoint: over an idle connection, else at each address behind it until one answers
+    /// well.
     fn ask(
         &mut self,
         shared: &Shared,
@@ -205,7 +218,9 @@ impl Discovery {
         {
             let from = shared.view.load().as_ref().map(|view| view.token());
             // A connection that the node has closed meanwhile says nothing of the node.
-            if let Ok((connection, told)) = net.topology(connection, endpoint, expected, from, deadline) {
+            if let Ok((connection, told)) =
+                net.topology(connection, endpoint, expected, from, deadline)
+            {
                 if let Some(connection) = connection {
                     pool.give_back(endpoint, connection, shared.config.max_idle_per_node);
                 }
@@ -215,9 +230,10 @@ impl Discovery {
         let mut last = OpenError::NoAnswer("its name has no address".into());
         for address in net.addresses(endpoint, deadline)? {
             let from = shared.view.load().as_ref().map(|view| view.token());
-            let asked = net
-                .connect(endpoint, address, deadline, &shared.counters)
-                .and_then(|connection| net.topology(connection, endpoint, expected, from, deadline));
+            let asked =
+                net.connect(endpoint, address, deadline, &shared.counters).and_then(|connection| {
+                    net.topology(connection, endpoint, expected, from, deadline)
+                });
             match asked.and_then(|(connection, told)| {
                 let by = told.by;
                 let asked = self.judge(shared, endpoint, told, deadline)?;
@@ -248,10 +264,10 @@ impl Discovery {
                 // What differs was of no use. Once more, everything, over a connection of its own.
                 let mut answer = Err(OpenError::NoAnswer("its name has no address".into()));
                 for socket in shared.net.addresses(endpoint, deadline)? {
-                    answer = shared
-                        .net
-                        .connect(endpoint, socket, deadline, &shared.counters)
-                        .and_then(|new| shared.net.topology(new, endpoint, Some(told.by), None, deadline));
+                    answer =
+                        shared.net.connect(endpoint, socket, deadline, &shared.counters).and_then(
+                            |new| shared.net.topology(new, endpoint, Some(told.by), None, deadline),
+                        );
                     if answer.is_ok() {
                         break;
                     }
@@ -277,7 +293,9 @@ impl Discovery {
                 }
                 Verdict::OtherCluster(view) => return Ok(Asked::NotTaken(Some(view))),
                 Verdict::NeedWhole => {}
-                Verdict::Bad(what) => return Err(OpenError::NoTopology(Error::BadAnswer { address, what })),
+                Verdict::Bad(what) => {
+                    return Err(OpenError::NoTopology(Error::BadAnswer { address, what }));
+                }
             }
         }
         let what = "it answers a difference where the whole topology was asked for".into();
@@ -291,13 +309,17 @@ impl Discovery {
         }
         let token = view.token();
         shared.replace(view);
-        shared.config.observer.tell(|| Event::Topology { address: address.to_owned(), from, token });
+        shared.config.observer.tell(|| Event::Topology {
+            address: address.to_owned(),
+            from,
+            token,
+        });
     }
 }
 
 impl Shared {
-    /// Says what a node was seen to have, and wakes the discovery where that is news. An older ring of a node that lags is
-    /// none.
+    /// Says what a node was seen to have, and wakes the discovery where that is news. An older ring
+    /// of a node that lags is none.
     pub(crate) fn heard(&self, node: Uuid, cluster: Option<Uuid>, token: Option<Token>) {
         self.last_heard.store(self.born.elapsed().as_millis() as u64, Ordering::Relaxed);
         let (Some(token), Some(view)) = (token, &*self.view.load()) else { return };

@@ -52,7 +52,11 @@ impl Progress {
 
     /// What came of asking, if somebody was asked since the ticket was taken.
     pub(super) fn outcome(&self, since: Ticket) -> Option<Outcome> {
-        self.lock().asked.clone().filter(|(number, _)| *number >= since.0).map(|(_, outcome)| outcome)
+        self.lock()
+            .asked
+            .clone()
+            .filter(|(number, _)| *number >= since.0)
+            .map(|(_, outcome)| outcome)
     }
 
     /// Waits until the refresh of the ticket has ended, or an earlier one brought what was wanted.
@@ -60,7 +64,8 @@ impl Progress {
         let mut counts = self.lock();
         while counts.ended < ticket.0 && !enough() {
             let Some(left) = deadline.left() else { return };
-            // Not longer than this in one go: the wake may have been lost to one whose refresh just ended.
+            // Not longer than this in one go: the wake may have been lost to one whose refresh just
+            // ended.
             let (next, timeout) = self
                 .moved
                 .wait_timeout(counts, left.min(Duration::from_secs(1)))

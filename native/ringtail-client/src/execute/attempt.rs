@@ -79,8 +79,13 @@ impl Attempt<'_> {
     fn open(&self, endpoint: &Endpoint) -> Result<Connection, OpenError> {
         let shared = self.shared;
         let identity = self.identity();
-        let (connection, token) =
-            shared.net.open(endpoint, identity, self.view.token(), self.patience, &shared.counters)?;
+        let (connection, token) = shared.net.open(
+            endpoint,
+            identity,
+            self.view.token(),
+            self.patience,
+            &shared.counters,
+        )?;
         shared.heard(identity.node, Some(identity.cluster), Some(token));
         Ok(connection)
     }
@@ -99,7 +104,9 @@ impl Attempt<'_> {
             why: self.why.clone(),
             token: self.view.token(),
         });
-        let Some(left) = self.patience.left() else { return Err(Failed::NotSent("no time was left".into())) };
+        let Some(left) = self.patience.left() else {
+            return Err(Failed::NotSent("no time was left".into()));
+        };
         let target = self.call.target(self.identity().cluster, left);
         let mut head = shared.net.head(self.call.method, &target, endpoint);
         for (name, value) in &self.call.fields {
@@ -111,22 +118,28 @@ impl Attempt<'_> {
         }
         let ask_first = source.ask_first();
         let body = source.body().map_err(Failed::Local)?;
-        let response = connection.exchange(head, body, ask_first, self.patience).map_err(|error| {
-            let what = match error {
-                SendError::Body(error) => return Failed::Local(error),
-                SendError::Connection(error) => error.to_string(),
-                SendError::Protocol(what) => what.to_owned(),
-            };
-            pool.suspect();
-            Failed::Lost(what)
-        })?;
+        let response =
+            connection.exchange(head, body, ask_first, self.patience).map_err(|error| {
+                let what = match error {
+                    SendError::Body(error) => return Failed::Local(error),
+                    SendError::Connection(error) => error.to_string(),
+                    SendError::Protocol(what) => what.to_owned(),
+                };
+                pool.suspect();
+                Failed::Lost(what)
+            })?;
         self.check(&response, endpoint, pool)?;
         self.answer(connection, response, endpoint, pool)
     }
 
-    /// Makes sure that the answer is that of the node asked. The connection was greeted; what comes over it from
-    /// somebody else has a proxy in between, or the node has stopped Ringtail.
-    fn check(&self, response: &ResponseHead, endpoint: &Endpoint, pool: &NodePool) -> Result<(), Failed> {
+    /// Makes sure that the answer is that of the node asked. The connection was greeted; what comes
+    /// over it from somebody else has a proxy in between, or the node has stopped Ringtail.
+    fn check(
+        &self,
+        response: &ResponseHead,
+        endpoint: &Endpoint,
+        pool: &NodePool,
+    ) -> Result<(), Failed> {
         let bearing = Bearing::of(&response.headers);
         if self.call.is_riaks() && bearing.identity().is_none() {
             return Ok(());
@@ -144,8 +157,8 @@ impl Attempt<'_> {
         pool.suspect();
         // Without our headers a 404 is webmachine's, which knows no such route.
         if bearing.identity().is_none() && response.status == 404 {
-            let why =
-                "Ringtail does not run there any more; type ringtail:start(). in riak attach".to_owned();
+            let why = "Ringtail does not run there any more; type ringtail:start(). in riak attach"
+                .to_owned();
             self.shared.failed(&self.member.name, &OpenError::NoAnswer(why.clone()));
             return Err(Failed::NotSent(why));
         }
@@ -161,12 +174,14 @@ impl Attempt<'_> {
         endpoint: &Endpoint,
         pool: &Arc<NodePool>,
     ) -> Result<Answer, Failed> {
-        let framing =
-            response.framing(self.call.method == "HEAD").map_err(|what| Failed::Lost(what.to_owned()))?;
+        let framing = response
+            .framing(self.call.method == "HEAD")
+            .map_err(|what| Failed::Lost(what.to_owned()))?;
         let (pool, endpoint) = (Arc::clone(pool), endpoint.clone());
         let max = self.shared.config.max_idle_per_node;
         let give_back = Box::new(move |connection| pool.give_back(&endpoint, connection, max));
-        let body = BodyReader::new(connection, framing, response.keep_alive, self.deadline, give_back);
+        let body =
+            BodyReader::new(connection, framing, response.keep_alive, self.deadline, give_back);
         Ok(Answer { node: self.member.name.clone(), head: response, body })
     }
 }

@@ -1,4 +1,5 @@
-//! Carrying out a request: choose a node, send, look at what came, and by the retry policy once more.
+//! Carrying out a request: choose a node, send, look at what came, and by the retry policy once
+//! more.
 
 mod attempt;
 mod trouble;
@@ -29,12 +30,14 @@ use weigh::Weighed;
 pub(crate) struct Call {
     pub(crate) method: &'static str,
     pub(crate) kind: Kind,
-    /// What stands before the cluster's UUID in the path. Without a cluster in it the path is Riak's own.
+    /// What stands before the cluster's UUID in the path. Without a cluster in it the path is
+    /// Riak's own.
     pub(crate) before_cluster: &'static str,
     /// What stands after it, with the query.
     pub(crate) after_cluster: String,
     pub(crate) fields: Vec<(String, Vec<u8>)>,
-    /// How long to wait, all pauses together, for a cluster that cannot serve it now; without a limit, until the deadline.
+    /// How long to wait, all pauses together, for a cluster that cannot serve it now; without a
+    /// limit, until the deadline.
     pub(crate) patience: Option<Duration>,
 }
 
@@ -103,7 +106,8 @@ impl Shared {
             if deadline.left().is_none() {
                 return Err(last.timed_out(time));
             }
-            let target = self.target(&view, goal, &excluded, deadline, call.patience, &mut chance)?;
+            let target =
+                self.target(&view, goal, &excluded, deadline, call.patience, &mut chance)?;
             let (happened, left) = match target {
                 None => {
                     if excluded.is_empty() {
@@ -121,20 +125,32 @@ impl Shared {
                         (Kind::Read, 1.., Some(time_left)) => deadline.or_after(time_left / 2),
                         _ => deadline,
                     };
-                    let attempt =
-                        Attempt { shared: self, view: &view, member, call, why, patience, deadline };
+                    let attempt = Attempt {
+                        shared: self,
+                        view: &view,
+                        member,
+                        call,
+                        why,
+                        patience,
+                        deadline,
+                    };
                     let happened = match attempt.run(source) {
-                        Ok(answer) => match self.weigh(&view, call, answer, goal, left, &mut last)? {
-                            Weighed::Final(answer) => {
-                                if first && matches!(goal, Goal::Primary(_)) {
-                                    count(&self.counters.hits);
+                        Ok(answer) => {
+                            match self.weigh(&view, call, answer, goal, left, &mut last)? {
+                                Weighed::Final(answer) => {
+                                    if first && matches!(goal, Goal::Primary(_)) {
+                                        count(&self.counters.hits);
+                                    }
+                                    return Ok(answer);
                                 }
-                                return Ok(answer);
+                                Weighed::Again(happened) => happened,
                             }
-                            Weighed::Again(happened) => happened,
-                        },
+                        }
                         Err(Failed::Local(cause)) => {
-                            return Err(Error::Local { what: "cannot read what is to be stored", cause });
+                            return Err(Error::Local {
+                                what: "cannot read what is to be stored",
+                                cause,
+                            });
                         }
                         Err(Failed::NotSent(why)) => {
                             last.note(&member.name, why);
@@ -142,11 +158,15 @@ impl Shared {
                             Happened::NotSent
                         }
                         Err(Failed::Lost(why)) => {
-                            self.config
-                                .observer
-                                .tell(|| Event::Failed { node: member.name.clone(), why: why.clone() });
+                            self.config.observer.tell(|| Event::Failed {
+                                node: member.name.clone(),
+                                why: why.clone(),
+                            });
                             if call.kind == Kind::Write {
-                                return Err(Error::UnknownOutcome { node: member.name.clone(), cause: why });
+                                return Err(Error::UnknownOutcome {
+                                    node: member.name.clone(),
+                                    cause: why,
+                                });
                             }
                             last.note(&member.name, why);
                             Happened::Lost
@@ -195,8 +215,10 @@ impl Shared {
         chance: &mut fastrand::Rng,
     ) -> Result<Option<Target>, Error> {
         let any = |why: Why, chance: &mut fastrand::Rng| {
-            let asked = view.to_ask(self.config.protocol(), None, |node| self.is_suspect(node), chance);
-            let mut asked = asked.into_iter().filter(|&place| !excluded.contains(&view.member(place).uuid));
+            let asked =
+                view.to_ask(self.config.protocol(), None, |node| self.is_suspect(node), chance);
+            let mut asked =
+                asked.into_iter().filter(|&place| !excluded.contains(&view.member(place).uuid));
             let place = asked.next();
             place.map(|place| Target { place, why, left: asked.count() })
         };
@@ -204,15 +226,22 @@ impl Shared {
             Goal::Any => return Ok(any(Why::Primary { primaries: 0, up: 0 }, chance)),
             Goal::Primary(name) => name,
         };
-        let properties = self.properties_of(name.bucket_type(), name.bucket(), deadline, patience)?;
+        let properties =
+            self.properties_of(name.bucket_type(), name.bucket(), deadline, patience)?;
         let keyfun = match &properties.keyfun {
             Ok(keyfun) => *keyfun,
             Err(custom) => return Ok(any(Why::CustomKeyfun { name: custom.to_string() }, chance)),
         };
         let hash = hash_key(name.bucket_type(), name.bucket(), name.key(), keyfun);
         let protocol = self.config.protocol();
-        let choice =
-            view.choose(&hash, properties.n_val, protocol, |node| self.is_suspect(node), excluded, chance)?;
+        let choice = view.choose(
+            &hash,
+            properties.n_val,
+            protocol,
+            |node| self.is_suspect(node),
+            excluded,
+            chance,
+        )?;
         Ok(choice.member.map(|place| Target {
             place,
             why: Why::Primary { primaries: choice.primaries, up: choice.up },

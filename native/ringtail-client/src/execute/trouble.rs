@@ -27,7 +27,12 @@ impl Trouble {
     }
 
     /// Pauses, but leaves time for another attempt; where there is none, it is over.
-    pub(super) fn rest(&self, pause: Duration, deadline: Deadline, time: Duration) -> Result<(), Error> {
+    pub(super) fn rest(
+        &self,
+        pause: Duration,
+        deadline: Deadline,
+        time: Duration,
+    ) -> Result<(), Error> {
         match deadline.left() {
             Some(left) if left > TOO_LITTLE => {
                 std::thread::sleep(pause.min(left / 2));

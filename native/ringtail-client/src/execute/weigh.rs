@@ -49,14 +49,17 @@ impl Shared {
                 let (_, message) = said(&answer.message());
                 let token = Bearing::of(&answer.head.headers).token;
                 count(&self.counters.misdirections);
-                self.config.observer.tell(|| Event::Misdirected { node: answer.node.clone(), token });
+                self.config
+                    .observer
+                    .tell(|| Event::Misdirected { node: answer.node.clone(), token });
                 if let Goal::Primary(name) = goal {
                     // With an equal topology it is n_val or keyfun that we know wrongly.
                     self.properties.drop(name.bucket_type(), name.bucket());
                 }
                 last.note(&answer.node, message);
                 let ours = view.token();
-                let newer = token.is_some_and(|token| token != ours && token.ordinal >= ours.ordinal);
+                let newer =
+                    token.is_some_and(|token| token != ours && token.ordinal >= ours.ordinal);
                 Ok(Weighed::Again(Happened::Misdirected { newer }))
             }
             (503, _) => {
@@ -64,13 +67,18 @@ impl Shared {
                 let retry_after =
                     retry_after.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
                 let (code, message) = said(&answer.message());
-                self.config
-                    .observer
-                    .tell(|| Event::Unavailable { node: answer.node.clone(), why: message.clone() });
+                self.config.observer.tell(|| Event::Unavailable {
+                    node: answer.node.clone(),
+                    why: message.clone(),
+                });
                 last.note(&answer.node, message);
                 last.retry_after(retry_after);
-                // Ringtail refuses before Riak is asked. What Riak itself says so may come after it has stored something.
-                Ok(Weighed::Again(Happened::Unavailable { nothing_done: code.is_some(), retry_after }))
+                // Ringtail refuses before Riak is asked. What Riak itself says so may come after it
+                // has stored something.
+                Ok(Weighed::Again(Happened::Unavailable {
+                    nothing_done: code.is_some(),
+                    retry_after,
+                }))
             }
             // The node that sent it on for us did not get through.
             (502 | 504, Kind::Read) => {
@@ -88,7 +96,8 @@ impl Shared {
 
     pub(super) fn no_endpoint(&self, view: &View) -> Error {
         let protocol = self.config.protocol();
-        let others = if view.snapshot().members().iter().any(|member| !member.endpoints.is_empty()) {
+        let others = if view.snapshot().members().iter().any(|member| !member.endpoints.is_empty())
+        {
             "; use seeds of a protocol that they publish"
         } else {
             ""
@@ -130,7 +139,10 @@ impl Shared {
                     address: answer.node.clone(),
                     what: format!("the properties of the bucket: {what}"),
                 };
-                let text = answer.body.read_all(PROPERTIES_LIMIT).map_err(|error| bad(error.to_string()))?;
+                let text = answer
+                    .body
+                    .read_all(PROPERTIES_LIMIT)
+                    .map_err(|error| bad(error.to_string()))?;
                 BucketProperties::parse(&text).map_err(bad)
             }
             404 => Err(Error::NoBucketType(String::from_utf8_lossy(bucket_type).into_owned())),

@@ -41,11 +41,16 @@ impl Framing {
         matches!(self, Self::Length(0) | Self::Chunked(Chunk::Done))
     }
 
-    /// Takes from `input` what belongs to the body: how many bytes were consumed, and how many bytes of content those
-    /// were, copied to `output`.
-    pub(crate) fn take(&mut self, input: &[u8], output: &mut [u8]) -> Result<(usize, usize), &'static str> {
+    /// Takes from `input` what belongs to the body: how many bytes were consumed, and how many
+    /// bytes of content those were, copied to `output`.
+    pub(crate) fn take(
+        &mut self,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(usize, usize), &'static str> {
         let copy = |input: &[u8], output: &mut [u8], limit: u64| {
-            let length = input.len().min(output.len()).min(usize::try_from(limit).unwrap_or(usize::MAX));
+            let length =
+                input.len().min(output.len()).min(usize::try_from(limit).unwrap_or(usize::MAX));
             output[..length].copy_from_slice(&input[..length]);
             length
         };
@@ -113,7 +118,8 @@ impl Chunk {
 /// What becomes of a connection whose response was read to its end.
 pub(crate) type GiveBack = Box<dyn FnOnce(Connection) + Send>;
 
-/// Reads the body of a response. At its end the connection goes where it came from; dropped before, it is closed.
+/// Reads the body of a response. At its end the connection goes where it came from; dropped before,
+/// it is closed.
 pub(crate) struct BodyReader {
     connection: Option<Connection>,
     framing: Framing,
@@ -130,8 +136,13 @@ impl BodyReader {
         deadline: Deadline,
         give_back: GiveBack,
     ) -> Self {
-        let mut reader =
-            Self { connection: Some(connection), framing, reusable, deadline, give_back: Some(give_back) };
+        let mut reader = Self {
+            connection: Some(connection),
+            framing,
+            reusable,
+            deadline,
+            give_back: Some(give_back),
+        };
         if reader.framing.is_done() {
             reader.end();
         }
@@ -151,7 +162,8 @@ impl BodyReader {
     /// # Errors
     /// More than `limit` bytes, or the connection failed.
     pub(crate) fn read_all(&mut self, limit: u64) -> io::Result<Vec<u8>> {
-        let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {limit} bytes"));
+        let too_large =
+            || io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {limit} bytes"));
         let expected = self.length().unwrap_or(0);
         if expected > limit {
             return Err(too_large());
@@ -180,7 +192,8 @@ impl Read for BodyReader {
         }
         loop {
             let invalid = |what: &'static str| io::Error::new(io::ErrorKind::InvalidData, what);
-            let (consumed, length) = self.framing.take(connection.buffered(), output).map_err(invalid)?;
+            let (consumed, length) =
+                self.framing.take(connection.buffered(), output).map_err(invalid)?;
             connection.consume(consumed);
             if self.framing.is_done() {
                 self.end();
@@ -209,7 +222,9 @@ impl Read for BodyReader {
                 self.connection = None;
                 return match self.framing {
                     Framing::UntilClose => Ok(0),
-                    Framing::Length(_) | Framing::Chunked(_) => Err(io::ErrorKind::UnexpectedEof.into()),
+                    Framing::Length(_) | Framing::Chunked(_) => {
+                        Err(io::ErrorKind::UnexpectedEof.into())
+                    }
                 };
             }
         }
@@ -253,9 +268,14 @@ mod tests {
 
     #[test]
     fn broken_chunks_are_refused() {
-        for bad in
-            [&b"x\r\n"[..], b"\r\n", b"3\r\nabcd\r\n", b"ffffffffffffffffff\r\n", b"-1\r\n", b"+1\r\na\r\n"]
-        {
+        for bad in [
+            &b"x\r\n"[..],
+            b"\r\n",
+            b"3\r\nabcd\r\n",
+            b"ffffffffffffffffff\r\n",
+            b"-1\r\n",
+            b"+1\r\na\r\n",
+        ] {
             assert!(read(Framing::chunked(), bad, 64, 64).is_err(), "{bad:?}");
         }
         assert!(read(Framing::chunked(), &[b'1'; 2 * LINE_LIMIT], 64, 64).is_err());

@@ -38,7 +38,8 @@ pub(crate) enum SendError {
     Connection(io::Error),
     /// What came back is no HTTP response.
     Protocol(&'static str),
-    /// The body could not be read at its source, or has another length than said. The request was cut off.
+    /// The body could not be read at its source, or has another length than said. The request was
+    /// cut off.
     Body(io::Error),
 }
 
@@ -53,7 +54,8 @@ impl Connection {
         Self { stream, buffer: Vec::new(), start: 0, end: 0, idle_since: Instant::now() }
     }
 
-    /// Sends a request and reads the head of its response. `expect` asks the node before the body is sent.
+    /// Sends a request and reads the head of its response. `expect` asks the node before the body
+    /// is sent.
     pub(crate) fn exchange(
         &mut self,
         mut head: RequestHead,
@@ -63,8 +65,12 @@ impl Connection {
     ) -> Result<ResponseHead, SendError> {
         match &body {
             SendBody::None => {}
-            SendBody::Bytes(bytes) => head.field("Content-Length", bytes.len().to_string().as_bytes()),
-            SendBody::Reader(_, Some(length)) => head.field("Content-Length", length.to_string().as_bytes()),
+            SendBody::Bytes(bytes) => {
+                head.field("Content-Length", bytes.len().to_string().as_bytes())
+            }
+            SendBody::Reader(_, Some(length)) => {
+                head.field("Content-Length", length.to_string().as_bytes())
+            }
             SendBody::Reader(_, None) => head.field("Transfer-Encoding", b"chunked"),
         }
         if expect {
@@ -91,14 +97,17 @@ impl Connection {
         }
         match self.send_body(body, deadline) {
             Ok(()) => self.read_head(deadline),
-            // A node that refuses may close before it has read everything: what it said is worth more than our error.
-            Err(SendError::Connection(error)) => match self.read_head(deadline.or_after(CONTINUE_WAIT)) {
-                Ok(mut head) => {
-                    head.keep_alive = false;
-                    Ok(head)
+            // A node that refuses may close before it has read everything: what it said is worth
+            // more than our error.
+            Err(SendError::Connection(error)) => {
+                match self.read_head(deadline.or_after(CONTINUE_WAIT)) {
+                    Ok(mut head) => {
+                        head.keep_alive = false;
+                        Ok(head)
+                    }
+                    Err(_) => Err(SendError::Connection(error)),
                 }
-                Err(_) => Err(SendError::Connection(error)),
-            },
+            }
             Err(error) => Err(error),
         }
     }
@@ -125,8 +134,12 @@ impl Connection {
             };
             match &mut left {
                 Some(left) if read == 0 => {
-                    let what = format!("the body ended {left} bytes before the length it was given");
-                    return Err(SendError::Body(io::Error::new(io::ErrorKind::UnexpectedEof, what)));
+                    let what =
+                        format!("the body ended {left} bytes before the length it was given");
+                    return Err(SendError::Body(io::Error::new(
+                        io::ErrorKind::UnexpectedEof,
+                        what,
+                    )));
                 }
                 Some(left) => {
                     *left -= read as u64;
@@ -164,8 +177,8 @@ impl Connection {
     fn read_any_head(&mut self, deadline: Deadline) -> Result<ResponseHead, SendError> {
         let mut looked_at = 0_usize;
         loop {
-            // Parsed at first sight, for junk is no HTTP from its first byte on, and then once it has an end: what comes in
-            // small pieces is not parsed again with each of them.
+            // Parsed at first sight, for junk is no HTTP from its first byte on, and then once it
+            // has an end: what comes in small pieces is not parsed again with each of them.
             let buffered = self.buffered();
             let worth_it = looked_at == 0
                 || buffered.len() >= ResponseHead::LIMIT
@@ -174,7 +187,8 @@ impl Connection {
                     .any(|pair| pair == b"\n\r" || pair == b"\n\n");
             if buffered.len() > looked_at
                 && worth_it
-                && let Some((head, length)) = ResponseHead::parse(buffered).map_err(SendError::Protocol)?
+                && let Some((head, length)) =
+                    ResponseHead::parse(buffered).map_err(SendError::Protocol)?
             {
                 self.consume(length);
                 return Ok(head);
@@ -208,7 +222,11 @@ impl Connection {
     }
 
     /// Reads past the buffer, which must be empty.
-    pub(super) fn read_direct(&mut self, output: &mut [u8], deadline: Deadline) -> io::Result<usize> {
+    pub(super) fn read_direct(
+        &mut self,
+        output: &mut [u8],
+        deadline: Deadline,
+    ) -> io::Result<usize> {
         debug_assert!(self.buffered().is_empty());
         self.stream.read(output, deadline)
     }

@@ -44,10 +44,12 @@ pub(crate) struct ResponseHead {
 const MAX_FIELDS: usize = 8192;
 
 impl ResponseHead {
-    /// The largest head taken. Riak answers an index field a value; objects with thousands of them exist.
+    /// The largest head taken. Riak answers an index field a value; objects with thousands of them
+    /// exist.
     pub(super) const LIMIT: usize = 1024 * 1024;
 
-    /// Parses the head at the start of `bytes`: with its length, or nothing where it is not all there yet.
+    /// Parses the head at the start of `bytes`: with its length, or nothing where it is not all
+    /// there yet.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, &'static str> {
         let mut count = 64;
         loop {
@@ -62,7 +64,9 @@ impl ResponseHead {
                 }
                 Ok(httparse::Status::Partial) => return Ok(None),
                 Err(httparse::Error::TooManyHeaders) if count < MAX_FIELDS => count *= 8,
-                Err(httparse::Error::TooManyHeaders) => return Err("more header fields than anybody sends"),
+                Err(httparse::Error::TooManyHeaders) => {
+                    return Err("more header fields than anybody sends");
+                }
                 Err(_) => return Err("what came is not HTTP"),
             }
         }
@@ -81,8 +85,11 @@ impl ResponseHead {
                     .any(|part| part.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
             })
         };
-        let keep_alive =
-            if response.version == Some(1) { !said("close") } else { said("keep-alive") && !said("close") };
+        let keep_alive = if response.version == Some(1) {
+            !said("close")
+        } else {
+            said("keep-alive") && !said("close")
+        };
         Self { status: response.code.unwrap_or_default(), headers, keep_alive }
     }
 
@@ -121,8 +128,12 @@ mod tests {
 
     #[test]
     fn heads() {
-        let head = parse("HTTP/1.1 300 Multiple Choices\r\nX-A: b\r\nContent-Length: 7\r\n\r\nmore");
-        assert_eq!((head.status, head.headers.text("x-a"), head.keep_alive), (300, Some("b"), true));
+        let head =
+            parse("HTTP/1.1 300 Multiple Choices\r\nX-A: b\r\nContent-Length: 7\r\n\r\nmore");
+        assert_eq!(
+            (head.status, head.headers.text("x-a"), head.keep_alive),
+            (300, Some("b"), true)
+        );
         assert_eq!(head.framing(false), Ok(Framing::Length(7)));
         assert_eq!(head.framing(true), Ok(Framing::Length(0)));
         assert!(ResponseHead::parse(b"HTTP/1.1 200 OK\r\nX-A: b\r\n").unwrap().is_none());
@@ -148,8 +159,13 @@ mod tests {
 
     #[test]
     fn lengths_that_lie_are_refused() {
-        for bad in ["Content-Length: x", "Content-Length: -1", "Content-Length: 1\r\nContent-Length: 2"] {
-            assert!(parse(&format!("HTTP/1.1 200 OK\r\n{bad}\r\n\r\n")).framing(false).is_err(), "{bad}");
+        for bad in
+            ["Content-Length: x", "Content-Length: -1", "Content-Length: 1\r\nContent-Length: 2"]
+        {
+            assert!(
+                parse(&format!("HTTP/1.1 200 OK\r\n{bad}\r\n\r\n")).framing(false).is_err(),
+                "{bad}"
+            );
         }
     }
 }

@@ -27,7 +27,9 @@ impl Headers {
 
     /// The values of all fields of that name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
-        self.iter().filter(move |(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        self.iter()
+            .filter(move |(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
     }
 
     /// Every field in order.
@@ -46,7 +48,8 @@ pub(crate) fn is_name(name: &[u8]) -> bool {
         && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte))
 }
 
-/// Whether a value may stand in a head: no control characters, so that no value becomes another field.
+/// Whether a value may stand in a head: no control characters, so that no value becomes another
+/// field.
 pub(crate) fn is_value(value: &[u8]) -> bool {
     value.iter().all(|&byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f))
 }
@@ -71,6 +74,8 @@ mod tests {
         for bad in [&b"a\r\nb"[..], b"a\nb", b"\0", b"\x7f"] {
             assert!(!is_value(bad));
         }
-        assert!(!is_name(b"") && !is_name(b"a:b") && !is_name(b"a b") && !is_name("\u{e9}".as_bytes()));
+        assert!(
+            !is_name(b"") && !is_name(b"a:b") && !is_name(b"a b") && !is_name("\u{e9}".as_bytes())
+        );
     }
 }

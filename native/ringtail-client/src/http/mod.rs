@@ -1,8 +1,9 @@
 //! HTTP/1.1 over blocking sockets, as much as object routes need.
 //!
-//! Own code over `httparse` and `rustls`, because Riak keeps the spelling of `X-Riak-Meta-*` names and libraries built on
-//! the `http` crate lower it; and because three things must be known exactly here: whether any byte of a write went
-//! out, who is at the other end before one does, and what was answered when the answer came before the body was sent.
+//! Own code over `httparse` and `rustls`, because Riak keeps the spelling of `X-Riak-Meta-*` names
+//! and libraries built on the `http` crate lower it; and because three things must be known exactly
+//! here: whether any byte of a write went out, who is at the other end before one does, and what
+//! was answered when the answer came before the body was sent.
 
 mod body;
 mod connection;

@@ -39,12 +39,16 @@ fn tls_hint(error: &io::Error) -> String {
         Some(rustls::Error::InvalidCertificate(
             rustls::CertificateError::UnknownIssuer | rustls::CertificateError::BadSignature,
         )) => {
-            format!("{error}; give the CA that issued the node's certificate (--cacert, Config::ca)")
+            format!(
+                "{error}; give the CA that issued the node's certificate (--cacert, Config::ca)"
+            )
         }
         Some(rustls::Error::InvalidCertificate(
             rustls::CertificateError::NotValidForName
             | rustls::CertificateError::NotValidForNameContext { .. },
-        )) => format!("{error}; the certificate is another host's: connect by a name that it bears"),
+        )) => {
+            format!("{error}; the certificate is another host's: connect by a name that it bears")
+        }
         Some(rustls::Error::InvalidMessage(_)) => {
             format!("{error}; is that an http listener? Then write http://")
         }
@@ -54,15 +58,22 @@ fn tls_hint(error: &io::Error) -> String {
 
 impl Dial<'_> {
     /// Connects to one of the addresses.
-    pub(crate) fn connect(&self, address: SocketAddr, deadline: Deadline) -> Result<Connection, DialError> {
+    pub(crate) fn connect(
+        &self,
+        address: SocketAddr,
+        deadline: Deadline,
+    ) -> Result<Connection, DialError> {
         let left = deadline.left().ok_or_else(|| DialError::Connect(Deadline::timed_out()))?;
-        let tcp = TcpStream::connect_timeout(&address, left.min(self.timeout)).map_err(DialError::Connect)?;
+        let tcp = TcpStream::connect_timeout(&address, left.min(self.timeout))
+            .map_err(DialError::Connect)?;
         self.secure(tcp, deadline.or_after(self.timeout))
     }
 
     fn secure(&self, tcp: TcpStream, deadline: Deadline) -> Result<Connection, DialError> {
         tcp.set_nodelay(true).map_err(DialError::Connect)?;
-        let Some(config) = self.tls else { return Ok(Connection::new(Stream::new(Kind::Plain(tcp)))) };
+        let Some(config) = self.tls else {
+            return Ok(Connection::new(Stream::new(Kind::Plain(tcp))));
+        };
         let name = ServerName::try_from(self.host.to_owned())
             .map_err(|error| DialError::Tls(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
         let mut session = ClientConnection::new(Arc::clone(config), name)
@@ -72,13 +83,15 @@ impl Dial<'_> {
         tcp.set_read_timeout(Some(left)).map_err(DialError::Tls)?;
         tcp.set_write_timeout(Some(left)).map_err(DialError::Tls)?;
         while session.is_handshaking() {
-            session.complete_io(&mut tcp).map_err(|error| DialError::Tls(timeout_as_such(error)))?;
+            session
+                .complete_io(&mut tcp)
+                .map_err(|error| DialError::Tls(timeout_as_such(error)))?;
         }
         Ok(Connection::new(Stream::new(Kind::Tls(Box::new(StreamOwned::new(session, tcp))))))
     }
 
-    /// The addresses behind the host. The system's resolver knows no deadline, so names are looked up in a thread that
-    /// is left behind if it takes too long.
+    /// The addresses behind the host. The system's resolver knows no deadline, so names are looked
+    /// up in a thread that is left behind if it takes too long.
     pub(crate) fn addresses(&self, deadline: Deadline) -> Result<Vec<SocketAddr>, DialError> {
         if let Ok(ip) = self.host.parse::<IpAddr>() {
             return Ok(vec![SocketAddr::new(ip, self.port)]);
@@ -118,8 +131,8 @@ enum Kind {
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
-/// Waiting is done in pieces of this length at most, so that the socket's timeouts have to be set only once as long as a
-/// deadline is further away.
+/// Waiting is done in pieces of this length at most, so that the socket's timeouts have to be set
+/// only once as long as a deadline is further away.
 const PIECE: Duration = Duration::from_secs(1);
 
 impl Stream {
@@ -157,7 +170,9 @@ impl Stream {
                 Err(error)
                     if matches!(
                         error.kind(),
-                        io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                        io::ErrorKind::Interrupted
+                            | io::ErrorKind::WouldBlock
+                            | io::ErrorKind::TimedOut
                     ) => {}
                 result => return result,
             }

@@ -57,12 +57,15 @@ fn link(text: &str) -> Option<Link> {
 ///
 /// # Errors
 /// Names or values that no header can carry.
-pub(crate) fn write_metadata(metadata: &Metadata, fields: &mut Vec<(String, Vec<u8>)>) -> Result<(), Error> {
+pub(crate) fn write_metadata(
+    metadata: &Metadata,
+    fields: &mut Vec<(String, Vec<u8>)>,
+) -> Result<(), Error> {
     let bad = |what: String| Error::BadRequest(what);
     if metadata.content_type.is_empty() {
-        return Err(
-            bad("the content type is empty: Riak wants one, such as application/octet-stream".into()),
-        );
+        return Err(bad(
+            "the content type is empty: Riak wants one, such as application/octet-stream".into(),
+        ));
     }
     let mut push = |name: String, value: &[u8]| {
         if !is_name(name.as_bytes()) {
@@ -75,7 +78,9 @@ pub(crate) fn write_metadata(metadata: &Metadata, fields: &mut Vec<(String, Vec<
         }
         // What a header cannot keep would come back changed.
         if value.trim_ascii().len() != value.len() {
-            return Err(bad(format!("the value of {name} begins or ends with a space, which HTTP drops")));
+            return Err(bad(format!(
+                "the value of {name} begins or ends with a space, which HTTP drops"
+            )));
         }
         fields.push((name, value.to_vec()));
         Ok(())
@@ -114,8 +119,11 @@ pub(crate) fn write_metadata(metadata: &Metadata, fields: &mut Vec<(String, Vec<
         }
     }
     if !metadata.links.is_empty() {
-        let links: Vec<String> =
-            metadata.links.iter().map(|link| format!("<{}>; riaktag=\"{}\"", link.path, link.tag)).collect();
+        let links: Vec<String> = metadata
+            .links
+            .iter()
+            .map(|link| format!("<{}>; riaktag=\"{}\"", link.path, link.tag))
+            .collect();
         push("Link".to_owned(), links.join(", ").as_bytes())?;
     }
     Ok(())
@@ -139,7 +147,10 @@ mod tests {
         let metadata = Metadata {
             content_type: "text/plain; charset=utf-8".into(),
             content_encoding: Some("gzip".into()),
-            user: vec![("Colour".into(), b"blue".to_vec()), ("x-Y".into(), "gr\u{fc}n".as_bytes().to_vec())],
+            user: vec![
+                ("Colour".into(), b"blue".to_vec()),
+                ("x-Y".into(), "gr\u{fc}n".as_bytes().to_vec()),
+            ],
             indexes: vec![
                 ("age_int".into(), b"7".to_vec()),
                 ("age_int".into(), b"8".to_vec()),
@@ -160,9 +171,12 @@ mod tests {
             user: vec![(name.into(), value.to_vec())],
             ..plain.clone()
         };
-        let index =
-            |value: &[u8]| Metadata { indexes: vec![("a_bin".into(), value.to_vec())], ..plain.clone() };
-        let twice = Metadata { user: vec![("a".into(), vec![]), ("A".into(), vec![])], ..plain.clone() };
+        let index = |value: &[u8]| Metadata {
+            indexes: vec![("a_bin".into(), value.to_vec())],
+            ..plain.clone()
+        };
+        let twice =
+            Metadata { user: vec![("a".into(), vec![]), ("A".into(), vec![])], ..plain.clone() };
         let bad = [
             Metadata::default(),
             meta("a b", b"x"),

@@ -101,8 +101,9 @@ pub struct Metadata {
     pub content_type: String,
     /// Content encoding, such as `gzip`. Content is passed on as it is stored.
     pub content_encoding: Option<String>,
-    /// User metadata: the names are what follows `X-Riak-Meta-`, as Riak spells them. In what it is sent by HTTP, the
-    /// Erlang VM spells short field names (by release, up to 20 or 50 bytes) with capitals at the start of words, `Like-This`.
+    /// User metadata: the names are what follows `X-Riak-Meta-`, as Riak spells them. In what it is
+    /// sent by HTTP, the Erlang VM spells short field names (by release, up to 20 or 50 bytes) with
+    /// capitals at the start of words, `Like-This`.
     pub user: Vec<(String, Vec<u8>)>,
     /// Secondary indexes: field (`age_int`, `city_bin`) and value, one entry a value.
     pub indexes: Vec<(String, Vec<u8>)>,
@@ -171,7 +172,10 @@ pub enum Fetched<C = Vec<u8>> {
 }
 
 impl<C> Fetched<C> {
-    pub(crate) fn try_map<D>(self, f: impl FnOnce(C) -> Result<D, Error>) -> Result<Fetched<D>, Error> {
+    pub(crate) fn try_map<D>(
+        self,
+        f: impl FnOnce(C) -> Result<D, Error>,
+    ) -> Result<Fetched<D>, Error> {
         Ok(match self {
             Self::Object(Object { content, metadata, vclock, etag, last_modified, deleted }) => {
                 Fetched::Object(Object {

@@ -43,7 +43,10 @@ fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<&'a [u8]>, String> {
     let delimiter = format!("\r\n--{boundary}");
     let delimiter = delimiter.as_bytes();
     let find = |from: usize| {
-        body[from..].windows(delimiter.len()).position(|window| window == delimiter).map(|at| from + at)
+        body[from..]
+            .windows(delimiter.len())
+            .position(|window| window == delimiter)
+            .map(|at| from + at)
     };
     // The line end before the first delimiter may be missing.
     let mut at = if body.starts_with(&delimiter[2..]) {
@@ -60,7 +63,8 @@ fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<&'a [u8]>, String> {
         if !body[at..].starts_with(b"\r\n") {
             return Err("a boundary that does not end".into());
         }
-        // A part without header fields and content would let the next delimiter begin at our line end.
+        // A part without header fields and content would let the next delimiter begin at our line
+        // end.
         let end = find(at).ok_or("multipart without an end")?;
         parts.push(&body[start.min(end)..end]);
         at = end + delimiter.len();
@@ -114,7 +118,8 @@ mod tests {
     #[test]
     fn content_that_looks_like_a_boundary_is_content() {
         let body = "--b\r\nEtag: x\r\n\r\n--b\r\n--bb\r\n\r\n--b--";
-        // "--bb" begins like the delimiter; Riak picks boundaries that do not occur in the content, so this is refused.
+        // "--bb" begins like the delimiter; Riak picks boundaries that do not occur in the content,
+        // so this is refused.
         assert!(siblings("multipart/mixed; boundary=b", body).is_err());
         let body = "--bnd\r\nEtag: x\r\n\r\n--b\r\n\r\n--bnd--";
         assert_eq!(

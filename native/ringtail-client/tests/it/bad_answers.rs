@@ -33,7 +33,8 @@ fn riak_without_ringtail_is_told_how_to_install_it() {
 #[test]
 fn html_instead_of_json() {
     let html = "<html><body>Welcome to nginx</body></html>";
-    let page = format!("HTTP/1.1 200 OK\r\nServer: nginx\r\nContent-Length: {}\r\n\r\n{html}", html.len());
+    let page =
+        format!("HTTP/1.1 200 OK\r\nServer: nginx\r\nContent-Length: {}\r\n\r\n{html}", html.len());
     let error = answered(page);
     assert!(
         matches!(&error, Error::NotRingtail { what, .. } if what.contains("HTML") && what.contains("nginx")),
@@ -54,7 +55,10 @@ fn truncated_json_and_a_body_that_breaks_off() {
         "HTTP/1.1 200 OK\r\nX-Ringtail-Cluster: {uuid}\r\nX-Ringtail-Node: {node}\r\nContent-Length: 9999\r\n\r\n{{"
     );
     let error = answered(head);
-    assert!(matches!(&error, Error::BadAnswer { what, .. } if what.contains("breaks off")), "{error}");
+    assert!(
+        matches!(&error, Error::BadAnswer { what, .. } if what.contains("breaks off")),
+        "{error}"
+    );
 }
 
 #[test]
@@ -62,7 +66,10 @@ fn ten_megabytes_of_junk_are_not_read() {
     let start = Instant::now();
     for junk in [vec![0xff; 10_000_000], vec![b'A'; 10_000_000]] {
         let error = answered(junk.clone());
-        assert!(matches!(&error, Error::BadAnswer { what, .. } if what.contains("HTTP")), "{error}");
+        assert!(
+            matches!(&error, Error::BadAnswer { what, .. } if what.contains("HTTP")),
+            "{error}"
+        );
         let mut body = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
         body.extend_from_slice(&junk);
         assert!(matches!(answered(body), Error::NotRingtail { .. }));
@@ -147,7 +154,11 @@ fn credentials_go_with_every_request() {
     let asked: Vec<_> = (0..2).flat_map(|node| cluster.log(node)).collect();
     assert!(asked.len() >= 3);
     for logged in asked {
-        assert!(logged.headers.contains(&("Authorization".to_owned(), b"Basic YW5uOnMgY3JldA==".to_vec())));
+        assert!(
+            logged
+                .headers
+                .contains(&("Authorization".to_owned(), b"Basic YW5uOnMgY3JldA==".to_vec()))
+        );
     }
 }
 
@@ -155,7 +166,10 @@ fn credentials_go_with_every_request() {
 fn seeds_that_do_not_go_together() {
     assert!(Config::new(Vec::<String>::new()).is_err());
     assert!(
-        Config::new(["http://a:1", "https://b:2"]).unwrap_err().to_string().contains("all http or all https")
+        Config::new(["http://a:1", "https://b:2"])
+            .unwrap_err()
+            .to_string()
+            .contains("all http or all https")
     );
     assert!(Config::new(["http://u:p@a:1", "http://v:p@b:2"]).is_err());
     assert_eq!(Config::new(["a:1"]).unwrap_err().kind(), ErrorKind::Usage);

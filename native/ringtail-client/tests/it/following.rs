@@ -27,7 +27,11 @@ fn a_change_of_owners_costs_one_misdirection_and_no_failure() {
     for change in 1..=3 {
         cluster.rotate();
         names.iter().for_each(|name| put(&client, name, b"y"));
-        assert_eq!(client.stats().misdirections, change, "the first request learns it, the others know");
+        assert_eq!(
+            client.stats().misdirections,
+            change,
+            "the first request learns it, the others know"
+        );
         assert_eq!(client.view().token(), cluster.token());
     }
     let stats = client.stats();
@@ -81,7 +85,8 @@ fn a_difference_is_fetched_and_not_the_whole() {
     let before = client.view().token();
     cluster.rotate();
     client.refresh(Duration::from_secs(5));
-    let asked: Vec<String> = (0..4).flat_map(|node| cluster.log(node)).map(|logged| logged.target).collect();
+    let asked: Vec<String> =
+        (0..4).flat_map(|node| cluster.log(node)).map(|logged| logged.target).collect();
     assert_eq!(asked, [format!("/explore/clusters/default/topology?from={before}")]);
     assert_eq!(client.view().snapshot().canonical(), cluster.canonical());
 }
@@ -178,7 +183,8 @@ fn a_cluster_restored_under_another_name_is_accepted() {
     let restored = Cluster::with(layout("after"));
     restored.kill(0);
     restored.take_over(0, port);
-    // The endpoint it publishes is the one before it was moved; what counts is that the client takes the topology.
+    // The endpoint it publishes is the one before it was moved; what counts is that the client
+    // takes the topology.
     eventually("the restored cluster is taken", || {
         watched.client.refresh(Duration::from_secs(1)).snapshot().cluster().name == "after"
     });
@@ -250,5 +256,8 @@ fn nobody_there() {
     cluster.kill(1);
     let error = Client::connect(Config::new(&seeds).unwrap()).unwrap_err();
     assert!(matches!(&error, Error::Unreachable { tried } if tried.len() == 2), "{error}");
-    assert!(error.to_string().contains(&seeds[1]) && error.to_string().contains("refused"), "{error}");
+    assert!(
+        error.to_string().contains(&seeds[1]) && error.to_string().contains("refused"),
+        "{error}"
+    );
 }

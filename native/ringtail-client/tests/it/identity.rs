@@ -14,7 +14,8 @@ fn other(nodes: usize) -> Cluster {
 #[test]
 fn an_address_taken_over_by_a_node_of_another_cluster_is_sent_no_write() {
     let cluster = Cluster::start(3);
-    let watched = Watched::with(Config::new([cluster.url(0)]).unwrap().timeout(Duration::from_millis(800)));
+    let watched =
+        Watched::with(Config::new([cluster.url(0)]).unwrap().timeout(Duration::from_millis(800)));
     let name = owned_by(&cluster, 1);
     put(&watched.client, &name, b"x");
     let stranger = other(1);
@@ -22,8 +23,12 @@ fn an_address_taken_over_by_a_node_of_another_cluster_is_sent_no_write() {
     let port = cluster.port(1);
     cluster.kill(1);
     stranger.take_over(0, port);
-    let stored =
-        watched.client.put(&name, &text(), ringtail_client::Content::Bytes(b"y"), &Default::default());
+    let stored = watched.client.put(
+        &name,
+        &text(),
+        ringtail_client::Content::Bytes(b"y"),
+        &Default::default(),
+    );
     assert!(matches!(stored, Err(Error::Timeout { .. } | Error::Unavailable { .. })), "{stored:?}");
     assert!(
         stranger.log(0).iter().all(|logged| logged.method == "GET" && !logged.is_object()),
@@ -38,21 +43,30 @@ fn an_address_taken_over_by_a_node_of_another_cluster_is_sent_no_write() {
     let mismatch = mismatch.expect("it is told");
     assert_eq!((mismatch.expected, mismatch.found_node), (cluster.uuid(1), Some(stranger.uuid(0))));
     assert!(watched.client.stats().identity_mismatches > 0);
-    assert_eq!(watched.client.view().snapshot().cluster().name, "test", "the other cluster is not followed");
+    assert_eq!(
+        watched.client.view().snapshot().cluster().name,
+        "test",
+        "the other cluster is not followed"
+    );
 }
 
 #[test]
 fn an_address_taken_over_by_another_node_of_the_same_cluster_is_sent_no_write() {
     let cluster = Cluster::start(3);
-    let watched = Watched::with(Config::new([cluster.url(0)]).unwrap().timeout(Duration::from_millis(800)));
+    let watched =
+        Watched::with(Config::new([cluster.url(0)]).unwrap().timeout(Duration::from_millis(800)));
     let name = owned_by(&cluster, 1);
     put(&watched.client, &name, b"x");
     let port = cluster.port(1);
     cluster.kill(1);
     cluster.kill(2);
     cluster.take_over(2, port);
-    let stored =
-        watched.client.put(&name, &text(), ringtail_client::Content::Bytes(b"y"), &Default::default());
+    let stored = watched.client.put(
+        &name,
+        &text(),
+        ringtail_client::Content::Bytes(b"y"),
+        &Default::default(),
+    );
     assert!(stored.is_err());
     assert!(cluster.log(2).iter().all(|logged| !logged.is_object()), "{:?}", cluster.log(2));
     assert!(watched.events().iter().any(|event| matches!(event, Event::Identity(_))));
@@ -79,7 +93,8 @@ fn a_seed_of_another_cluster_does_not_win_over_one_of_ours() {
     let cluster = Cluster::start(2);
     let stranger = other(1);
     let seeds = [cluster.url(0), stranger.url(0)];
-    // All nodes fail at once, and come back: meanwhile only the stranger answers, after that our own does.
+    // All nodes fail at once, and come back: meanwhile only the stranger answers, after that our
+    // own does.
     let client = Client::connect(Config::new(&seeds).unwrap()).unwrap();
     let client_view = client.view();
     cluster.relocate(1);

@@ -40,7 +40,8 @@ impl Watched {
 }
 
 pub fn client(cluster: &Cluster) -> Client {
-    Client::connect(Config::new([cluster.url(0)]).unwrap().timeout(Duration::from_secs(10))).unwrap()
+    Client::connect(Config::new([cluster.url(0)]).unwrap().timeout(Duration::from_secs(10)))
+        .unwrap()
 }
 
 pub fn text() -> Metadata {
@@ -61,7 +62,9 @@ pub fn content(client: &Client, name: &ObjectName) -> Vec<u8> {
 
 /// The name of an object whose only primary (bucket type n1) is that node.
 pub fn owned_by(cluster: &Cluster, node: usize) -> ObjectName {
-    let key = (0..10_000).map(|at| format!("k{at}")).find(|key| cluster.primaries("n1", "b", key) == [node]);
+    let key = (0..10_000)
+        .map(|at| format!("k{at}"))
+        .find(|key| cluster.primaries("n1", "b", key) == [node]);
     ObjectName::new("b", key.expect("every node owns something")).of_type("n1")
 }
 

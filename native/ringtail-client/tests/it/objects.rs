@@ -4,8 +4,8 @@ use std::io::{Cursor, Read};
 use std::time::Duration;
 
 use ringtail_client::{
-    Content, Deleted, Error, Fetched, Link, Metadata, ObjectName, Quorum, ReadOptions, Siblings, Stored,
-    Vclock, WriteOptions,
+    Content, Deleted, Error, Fetched, Link, Metadata, ObjectName, Quorum, ReadOptions, Siblings,
+    Stored, Vclock, WriteOptions,
 };
 use ringtail_testcluster::Cluster;
 
@@ -18,7 +18,10 @@ fn an_object_comes_back_with_everything_it_bore() {
     let metadata = Metadata {
         content_type: "application/x-thing; charset=utf-8".into(),
         content_encoding: Some("gzip".into()),
-        user: vec![("Colour".into(), b"blue".to_vec()), ("MixedCase-Name".into(), b"\xff\xfe raw".to_vec())],
+        user: vec![
+            ("Colour".into(), b"blue".to_vec()),
+            ("MixedCase-Name".into(), b"\xff\xfe raw".to_vec()),
+        ],
         indexes: vec![
             ("age_int".into(), b"7".to_vec()),
             ("age_int".into(), b"8".to_vec()),
@@ -29,13 +32,18 @@ fn an_object_comes_back_with_everything_it_bore() {
     let binary: Vec<u8> = (0..=255).cycle().take(70_000).collect();
     for key in [&b"plain"[..], b"a/b c+d%e", b"\0\xff\n", "sch\u{f6}n".as_bytes(), &[b'k'; 1000]] {
         let name = ObjectName::new(*b"bu/cket", key).of_type("mult");
-        let stored = client.put(&name, &metadata, Content::Bytes(&binary), &Default::default()).unwrap();
+        let stored =
+            client.put(&name, &metadata, Content::Bytes(&binary), &Default::default()).unwrap();
         assert_eq!(stored, Stored::Done);
-        let Fetched::Object(object) = client.get(&name, &Default::default()).unwrap() else { panic!() };
+        let Fetched::Object(object) = client.get(&name, &Default::default()).unwrap() else {
+            panic!()
+        };
         assert_eq!(object.content, binary);
         assert_eq!(object.metadata, metadata);
         assert!(object.vclock.is_some() && object.etag.is_some() && object.last_modified.is_some());
-        let Fetched::Object(head) = client.head(&name, &Default::default()).unwrap() else { panic!() };
+        let Fetched::Object(head) = client.head(&name, &Default::default()).unwrap() else {
+            panic!()
+        };
         assert_eq!((head.content, &head.metadata), (Some(70_000), &metadata));
     }
     assert_eq!(client.stats().misdirections, 0);
@@ -75,8 +83,11 @@ fn siblings_are_told_and_resolved_by_their_vclock() {
     let name = ObjectName::new("b", "s").of_type("mult");
     put(&client, &name, b"one\r\n--x");
     put(&client, &name, b"two");
-    let Fetched::Siblings(siblings) = client.get(&name, &Default::default()).unwrap() else { panic!() };
-    let contents: Vec<&[u8]> = siblings.siblings.iter().map(|sibling| &sibling.content[..]).collect();
+    let Fetched::Siblings(siblings) = client.get(&name, &Default::default()).unwrap() else {
+        panic!()
+    };
+    let contents: Vec<&[u8]> =
+        siblings.siblings.iter().map(|sibling| &sibling.content[..]).collect();
     assert_eq!(contents, [&b"one\r\n--x"[..], b"two"]);
     assert_eq!(siblings.vtags.len(), 2);
     assert_eq!(siblings.siblings[0].metadata, text());
@@ -95,7 +106,9 @@ fn siblings_are_told_and_resolved_by_their_vclock() {
     assert_eq!(three.siblings.len(), 3);
     let resolved = WriteOptions { vclock: three.vclock, return_body: true, ..Default::default() };
     let stored = client.put(&name, &text(), Content::Bytes(b"all"), &resolved).unwrap();
-    assert!(matches!(stored, Stored::Object(object) if object.content == b"all" && object.vclock.is_some()));
+    assert!(
+        matches!(stored, Stored::Object(object) if object.content == b"all" && object.vclock.is_some())
+    );
     assert_eq!(content(&client, &name), b"all");
 }
 
@@ -114,7 +127,10 @@ fn conditions() {
     let same = ReadOptions { if_none_match: object.etag.clone(), ..Default::default() };
     assert_eq!(client.get(&name, &same).unwrap(), Fetched::NotModified);
     let stale = WriteOptions { if_match: Some("other".into()), ..Default::default() };
-    assert_eq!(client.put(&name, &text(), Content::Bytes(b"3"), &stale).unwrap(), Stored::PreconditionFailed);
+    assert_eq!(
+        client.put(&name, &text(), Content::Bytes(b"3"), &stale).unwrap(),
+        Stored::PreconditionFailed
+    );
     assert_eq!(client.delete(&name, &stale).unwrap(), Deleted::PreconditionFailed);
     let fresh = WriteOptions { if_match: object.etag, ..Default::default() };
     assert_eq!(client.put(&name, &text(), Content::Bytes(b"4"), &fresh).unwrap(), Stored::Done);
@@ -126,7 +142,10 @@ fn what_is_not_there() {
     let cluster = Cluster::start(3);
     let client = client(&cluster);
     let name = ObjectName::new("b", "k");
-    assert_eq!(client.get(&name, &Default::default()).unwrap(), Fetched::NotFound { deleted: None });
+    assert_eq!(
+        client.get(&name, &Default::default()).unwrap(),
+        Fetched::NotFound { deleted: None }
+    );
     assert_eq!(client.delete(&name, &Default::default()).unwrap(), Deleted::NotFound);
     let name = name.of_type("no_such");
     let error = client.get(&name, &Default::default()).unwrap_err();
@@ -139,7 +158,8 @@ fn what_is_not_there() {
 fn large_content_is_streamed_both_ways() {
     let cluster = Cluster::start(3);
     let client = client(&cluster);
-    let large: Vec<u8> = (0..8_000_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let large: Vec<u8> =
+        (0..8_000_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let name = |key: &str| ObjectName::new("b", key).of_type("n1");
     let store = |key: &str, content: Content<'_>| {
         client.put(&name(key), &text(), content, &Default::default()).unwrap();
@@ -231,7 +251,9 @@ fn a_custom_keyfun_is_left_to_the_nodes() {
 fn what_http_cannot_name_is_refused_here() {
     let cluster = Cluster::start(1);
     let client = client(&cluster);
-    for name in [ObjectName::new("", "k"), ObjectName::new("b", ""), ObjectName::new("b", "k").of_type("")] {
+    for name in
+        [ObjectName::new("", "k"), ObjectName::new("b", ""), ObjectName::new("b", "k").of_type("")]
+    {
         let error = client.get(&name, &Default::default()).unwrap_err();
         assert!(matches!(error, Error::BadRequest(_)), "{error}");
     }

@@ -18,8 +18,9 @@ fn a_write_is_never_replayed_after_it_went_out() {
     cluster.clear_logs();
     let error = client.put(&name, &text(), Content::Bytes(b"y"), &Default::default()).unwrap_err();
     assert!(matches!(error, Error::UnknownOutcome { .. }), "{error}");
-    let sent: usize =
-        (0..3).map(|node| cluster.log(node).iter().filter(|logged| logged.is_object()).count()).sum();
+    let sent: usize = (0..3)
+        .map(|node| cluster.log(node).iter().filter(|logged| logged.is_object()).count())
+        .sum();
     assert_eq!(sent, 1);
 }
 
@@ -46,8 +47,12 @@ fn a_write_goes_on_to_the_next_primary_only_if_nothing_was_sent_or_done() {
     cluster.fault(1, Fault::Refuse(503, r#"{"error":"no_ring","message":"starting"}"#.into()));
     names.iter().for_each(|name| put(&client, name, b"y"));
     (1..3).for_each(|node| cluster.fault(node, Fault::Refuse(503, "request timed out\n".into())));
-    let error = client.put(&names[0], &text(), Content::Bytes(b"z"), &Default::default()).unwrap_err();
-    assert!(matches!(&error, Error::Unavailable { message, .. } if message.contains("timed out")), "{error}");
+    let error =
+        client.put(&names[0], &text(), Content::Bytes(b"z"), &Default::default()).unwrap_err();
+    assert!(
+        matches!(&error, Error::Unavailable { message, .. } if message.contains("timed out")),
+        "{error}"
+    );
 }
 
 #[test]
@@ -57,8 +62,10 @@ fn a_slow_node_does_not_use_up_the_time_of_a_read() {
     let name = ObjectName::new("b", "k");
     put(&client, &name, b"x");
     cluster.fault(0, Fault::SlowObjects(Duration::from_secs(60)));
-    let options =
-        ringtail_client::ReadOptions { timeout: Some(Duration::from_secs(1)), ..Default::default() };
+    let options = ringtail_client::ReadOptions {
+        timeout: Some(Duration::from_secs(1)),
+        ..Default::default()
+    };
     for _ in 0..6 {
         assert!(matches!(client.get(&name, &options).unwrap(), Fetched::Object(_)));
     }
@@ -76,8 +83,12 @@ fn the_deadline_holds() {
     let start = Instant::now();
     let read = client.get(&name, &ringtail_client::ReadOptions { timeout, ..Default::default() });
     assert!(matches!(read, Err(Error::Timeout { .. })), "{read:?}");
-    let written =
-        client.put(&name, &text(), Content::Bytes(b"y"), &WriteOptions { timeout, ..Default::default() });
+    let written = client.put(
+        &name,
+        &text(),
+        Content::Bytes(b"y"),
+        &WriteOptions { timeout, ..Default::default() },
+    );
     assert!(matches!(written, Err(Error::UnknownOutcome { .. })), "{written:?}");
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
 }
@@ -86,15 +97,18 @@ fn the_deadline_holds() {
 fn with_its_only_primary_down_a_key_is_unavailable_and_served_again_when_it_is_back() {
     let cluster = Cluster::start(3);
     let client =
-        Client::connect(Config::new([cluster.url(0)]).unwrap().timeout(Duration::from_millis(500))).unwrap();
+        Client::connect(Config::new([cluster.url(0)]).unwrap().timeout(Duration::from_millis(500)))
+            .unwrap();
     let name = owned_by(&cluster, 1);
     put(&client, &name, b"x");
     cluster.kill(1);
     let error = client.put(&name, &text(), Content::Bytes(b"y"), &Default::default()).unwrap_err();
     assert_eq!(error.kind(), ringtail_client::ErrorKind::Unavailable, "{error}");
     assert!(error.to_string().contains(&cluster.name(1)), "{error}");
-    let options =
-        ringtail_client::ReadOptions { timeout: Some(Duration::from_secs(10)), ..Default::default() };
+    let options = ringtail_client::ReadOptions {
+        timeout: Some(Duration::from_secs(10)),
+        ..Default::default()
+    };
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| client.get(&name, &options));
         std::thread::sleep(Duration::from_millis(300));
@@ -160,7 +174,8 @@ fn a_stream_survives_a_misdirection_because_the_node_is_asked_first() {
     assert_eq!(stream.1, large.len());
     assert_eq!(client.stats().misdirections, 1);
     assert!(content(&client, &name) == large);
-    let refused = (0..4).flat_map(|node| cluster.log(node)).find(|logged| logged.status == 421).unwrap();
+    let refused =
+        (0..4).flat_map(|node| cluster.log(node)).find(|logged| logged.status == 421).unwrap();
     assert_eq!(refused.body, 0, "the wrong node was sent no content");
 }
 
@@ -169,12 +184,18 @@ fn a_refusal_in_the_middle_of_a_body_is_told_and_not_lost_in_a_broken_pipe() {
     let cluster = Cluster::start(1);
     cluster.bucket_type("default", BucketType::of(1, false));
     let client = client(&cluster);
-    cluster.fault(0, Fault::Refuse(413, r#"{"error":"body_too_large","message":"at most 1 MiB"}"#.into()));
+    cluster.fault(
+        0,
+        Fault::Refuse(413, r#"{"error":"body_too_large","message":"at most 1 MiB"}"#.into()),
+    );
     let large = vec![7; 3_000_000];
     let error = client
         .put(&ObjectName::new("b", "k"), &text(), Content::Bytes(&large), &Default::default())
         .unwrap_err();
-    assert!(matches!(&error, Error::Refused { code: Some(code), .. } if code == "body_too_large"), "{error}");
+    assert!(
+        matches!(&error, Error::Refused { code: Some(code), .. } if code == "body_too_large"),
+        "{error}"
+    );
     cluster.fault(0, Fault::DropWithin(1000));
     let error = client
         .put(&ObjectName::new("b", "k"), &text(), Content::Bytes(&large), &Default::default())

@@ -40,11 +40,17 @@ fn what_is_passed_on_arrives_as_it_came_and_so_does_the_answer() {
     ];
     assert_eq!(client.pass(put, Some(Content::Bytes(b"hello"))).unwrap().status, 204);
     let got = client.pass(pass("GET", PassTo::Object(&name)), None).unwrap();
-    let field =
-        |name: &str| got.fields.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.clone());
+    let field = |name: &str| {
+        got.fields.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.clone())
+    };
     assert_eq!((got.status, got.length), (200, Some(5)));
     assert_eq!(field("X-Riak-Meta-Colour").as_deref(), Some(&b"blue"[..]));
-    assert!(cluster.primaries("default", "b", "k/ey").iter().any(|&node| cluster.name(node) == got.node));
+    assert!(
+        cluster
+            .primaries("default", "b", "k/ey")
+            .iter()
+            .any(|&node| cluster.name(node) == got.node)
+    );
     assert_eq!(body(got), b"hello");
     let head = client.pass(pass("HEAD", PassTo::Object(&name)), None).unwrap();
     assert_eq!((head.status, head.length, body(head)), (200, Some(5), vec![]));
@@ -64,7 +70,10 @@ fn a_streamed_body_is_passed_on() {
         let mut put = pass("PUT", PassTo::Object(&name));
         put.fields = vec![("Content-Type".into(), b"a/b".to_vec())];
         let mut reader = &bytes[..];
-        assert_eq!(client.pass(put, Some(Content::Reader(&mut reader, length))).unwrap().status, 204);
+        assert_eq!(
+            client.pass(put, Some(Content::Reader(&mut reader, length))).unwrap().status,
+            204
+        );
     }
     assert_eq!(body(client.pass(pass("GET", PassTo::Object(&name)), None).unwrap()), bytes);
 }
@@ -113,8 +122,12 @@ fn a_cluster_that_cannot_serve_is_not_waited_for_longer_than_patience() {
     assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
     (0..3).for_each(|node| cluster.kill(node));
     assert!(client.pass(pass("GET", PassTo::Document("/topology")), None).is_err());
-    let unknown =
-        client.properties_within(b"default", b"other", Duration::from_secs(10), Duration::from_millis(300));
+    let unknown = client.properties_within(
+        b"default",
+        b"other",
+        Duration::from_secs(10),
+        Duration::from_millis(300),
+    );
     assert!(unknown.is_err());
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }

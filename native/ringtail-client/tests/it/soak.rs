@@ -10,7 +10,8 @@ use super::{client, text};
 
 #[test]
 fn sixty_four_threads_while_the_ring_changes_every_300_ms() {
-    let seconds = std::env::var("SOAK_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
+    let seconds =
+        std::env::var("SOAK_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
     let cluster = Cluster::start(4);
     let client = client(&cluster);
     let over = AtomicBool::new(false);
@@ -25,9 +26,11 @@ fn sixty_four_threads_while_the_ring_changes_every_300_ms() {
                     at += 1;
                     let name = ObjectName::new("b", format!("{thread}-{}", at % 50)).of_type("n1");
                     let content = at.to_be_bytes();
-                    let stored = client.put(&name, &text(), Content::Bytes(&content), &Default::default());
+                    let stored =
+                        client.put(&name, &text(), Content::Bytes(&content), &Default::default());
                     let read = client.get(&name, &Default::default());
-                    let right = matches!(&read, Ok(Fetched::Object(object)) if object.content == content);
+                    let right =
+                        matches!(&read, Ok(Fetched::Object(object)) if object.content == content);
                     if stored.is_err() || !right {
                         failures.fetch_add(1, Ordering::Relaxed);
                         eprintln!("{stored:?} {read:?}");
@@ -59,7 +62,10 @@ fn sixty_four_threads_while_the_ring_changes_every_300_ms() {
         requests.load(Ordering::Relaxed)
     );
     assert_eq!(failures.load(Ordering::Relaxed), 0);
-    assert!(stats.refreshes as f64 <= elapsed * 10.0 + 1.0, "at most ten refreshes a second: {stats:?}");
+    assert!(
+        stats.refreshes as f64 <= elapsed * 10.0 + 1.0,
+        "at most ten refreshes a second: {stats:?}"
+    );
     assert!(stats.misdirections <= changes * 64, "at most one a change and thread: {stats:?}");
     let hits = stats.hits as f64 / requests.load(Ordering::Relaxed) as f64;
     assert!(hits > 0.5, "most requests go right at once: {hits}");

@@ -22,7 +22,11 @@ impl Authority {
         let mut params = CertificateParams::new([]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let certificate = params.self_signed(&key).unwrap();
-        Self { certificate, issuer: Issuer::new(params, key), directory: tempfile::tempdir().unwrap() }
+        Self {
+            certificate,
+            issuer: Issuer::new(params, key),
+            directory: tempfile::tempdir().unwrap(),
+        }
     }
 
     fn write(&self, name: &str, text: &str) -> PathBuf {
@@ -37,8 +41,10 @@ impl Authority {
 
     fn issue(&self, name: &str) -> (Certificate, KeyPair) {
         let key = KeyPair::generate().unwrap();
-        let certificate =
-            CertificateParams::new([name.to_owned()]).unwrap().signed_by(&key, &self.issuer).unwrap();
+        let certificate = CertificateParams::new([name.to_owned()])
+            .unwrap()
+            .signed_by(&key, &self.issuer)
+            .unwrap();
         (certificate, key)
     }
 
@@ -53,8 +59,10 @@ impl Authority {
         let builder = if clients {
             let mut roots = rustls::RootCertStore::empty();
             roots.add(self.certificate.der().clone()).unwrap();
-            let verifier =
-                rustls::server::WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+            let verifier = rustls::server::WebPkiClientVerifier::builder_with_provider(
+                Arc::new(roots),
+                provider,
+            );
             builder.with_client_cert_verifier(verifier.build().unwrap())
         } else {
             builder.with_no_client_auth()
@@ -96,10 +104,12 @@ fn a_certificate_of_another_name_an_unknown_issuer_and_no_tls_at_all() {
     let error = connect(&cluster.url(0), tls.clone()).unwrap_err();
     assert!(error.to_string().contains("another host's"), "{error}");
     let error =
-        connect(&cluster.url(0), TlsOptions { ca: Some(Authority::new().ca()), identity: None }).unwrap_err();
+        connect(&cluster.url(0), TlsOptions { ca: Some(Authority::new().ca()), identity: None })
+            .unwrap_err();
     assert!(error.to_string().contains("--cacert"), "{error}");
     let plain = Cluster::start(1);
-    let error = connect(&plain.url(0).replace("http://127.0.0.1", "https://localhost"), tls).unwrap_err();
+    let error =
+        connect(&plain.url(0).replace("http://127.0.0.1", "https://localhost"), tls).unwrap_err();
     assert!(error.to_string().contains("TLS"), "{error}");
     assert!(connect(&cluster.url(0).replace("https", "http"), TlsOptions::default()).is_err());
 }
@@ -109,10 +119,13 @@ fn a_client_certificate_is_shown() {
     let authority = Authority::new();
     let cluster = authority.cluster("localhost", "localhost", true);
     let (certificate, key) = authority.issue("someone");
-    let identity =
-        (authority.write("c.pem", &certificate.pem()), authority.write("k.pem", &key.serialize_pem()));
+    let identity = (
+        authority.write("c.pem", &certificate.pem()),
+        authority.write("k.pem", &key.serialize_pem()),
+    );
     let ca = Some(authority.ca());
-    let client = connect(&cluster.url(0), TlsOptions { ca: ca.clone(), identity: Some(identity) }).unwrap();
+    let client =
+        connect(&cluster.url(0), TlsOptions { ca: ca.clone(), identity: Some(identity) }).unwrap();
     put(&client, &ObjectName::new("b", "k"), b"x");
     assert!(connect(&cluster.url(0), TlsOptions { ca, identity: None }).is_err());
 }
