@@ -24,13 +24,15 @@ pub(crate) enum Chunk {
     Data(u64),
     /// In the line end after the chunk; bytes to come.
     DataEnd(u8),
-    /// In the lines after the last chunk; length of the line so far.
-    Trailer(usize),
+    /// In the lines after the last chunk; length of the line so far, and how much there may still
+    /// be of all of them.
+    Trailer(usize, usize),
     /// After it all.
     Done,
 }
 
 const LINE_LIMIT: usize = 4096;
+const TRAILER_LIMIT: usize = 64 * 1024;
 
 impl Framing {
     pub(crate) fn chunked() -> Self {
@@ -97,18 +99,23 @@ impl Chunk {
                     .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
                     .and_then(|digits| u64::from_str_radix(digits, 16).ok())
                     .ok_or("a chunk without a length")?;
-                *self = if size == 0 { Self::Trailer(0) } else { Self::Data(size) };
+                *self = if size == 0 { Self::Trailer(0, TRAILER_LIMIT) } else { Self::Data(size) };
             }
             Self::Size(line) if line.len() < LINE_LIMIT => line.push(byte),
             Self::Size(_) => return Err("a chunk without a length"),
             Self::DataEnd(2) if byte == b'\r' => *self = Self::DataEnd(1),
             Self::DataEnd(1) if byte == b'\n' => *self = Self::Size(Vec::new()),
             Self::DataEnd(_) => return Err("a chunk longer than it said"),
-            Self::Trailer(0) if byte == b'\n' => *self = Self::Done,
-            Self::Trailer(_) if byte == b'\n' => *self = Self::Trailer(0),
-            Self::Trailer(_) if byte == b'\r' => {}
-            Self::Trailer(length) if *length < LINE_LIMIT => *length += 1,
-            Self::Trailer(_) => return Err("a trailer without an end"),
+            Self::Trailer(0, _) if byte == b'\n' => *self = Self::Done,
+            Self::Trailer(_, 0) => return Err("a trailer without an end"),
+            Self::Trailer(length, room) => {
+                *room -= 1;
+                match byte {
+                    b'\n' => *length = 0,
+                    b'\r' => {}
+                    _ => *length += 1,
+                }
+            }
             Self::Data(_) | Self::Done => {}
         }
         Ok(())
@@ -279,5 +286,7 @@ mod tests {
             assert!(read(Framing::chunked(), bad, 64, 64).is_err(), "{bad:?}");
         }
         assert!(read(Framing::chunked(), &[b'1'; 2 * LINE_LIMIT], 64, 64).is_err());
+        let endless = format!("0\r\n{}", "a: b\r\n".repeat(TRAILER_LIMIT));
+        assert!(read(Framing::chunked(), endless.as_bytes(), 64, 64).is_err());
     }
 }

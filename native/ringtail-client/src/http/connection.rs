@@ -82,13 +82,22 @@ impl Connection {
             && body.len() <= ONE_PIECE
         {
             bytes.extend_from_slice(body);
-            self.stream.write_all(&bytes, deadline)?;
-            return self.read_head(deadline);
+            return match self.stream.write_all(&bytes, deadline) {
+                Ok(()) => self.read_head(deadline),
+                Err(error) => self.read_refusal(error, deadline),
+            };
         }
-        self.stream.write_all(&bytes, deadline)?;
+        if let Err(error) = self.stream.write_all(&bytes, deadline) {
+            return self.read_refusal(error, deadline);
+        }
         if expect {
             match self.read_interim(deadline.or_after(CONTINUE_WAIT)) {
-                Ok(Some(refusal)) => return Ok(refusal),
+                Ok(Some(mut refusal)) => {
+                    // Who answers before the body may still wait for it: what comes next would be
+                    // taken for it.
+                    refusal.keep_alive = false;
+                    return Ok(refusal);
+                }
                 Ok(None) => {}
                 Err(SendError::Connection(error))
                     if error.kind() == io::ErrorKind::TimedOut && deadline.left().is_some() => {}
@@ -97,18 +106,24 @@ impl Connection {
         }
         match self.send_body(body, deadline) {
             Ok(()) => self.read_head(deadline),
-            // A node that refuses may close before it has read everything: what it said is worth
-            // more than our error.
-            Err(SendError::Connection(error)) => {
-                match self.read_head(deadline.or_after(CONTINUE_WAIT)) {
-                    Ok(mut head) => {
-                        head.keep_alive = false;
-                        Ok(head)
-                    }
-                    Err(_) => Err(SendError::Connection(error)),
-                }
+            Err(SendError::Connection(error)) => self.read_refusal(error, deadline),
+            Err(error @ (SendError::Protocol(_) | SendError::Body(_))) => Err(error),
+        }
+    }
+
+    /// A node that refuses may close before it has read everything: what it said is worth more than
+    /// our error.
+    fn read_refusal(
+        &mut self,
+        error: io::Error,
+        deadline: Deadline,
+    ) -> Result<ResponseHead, SendError> {
+        match self.read_head(deadline.or_after(CONTINUE_WAIT)) {
+            Ok(mut head) => {
+                head.keep_alive = false;
+                Ok(head)
             }
-            Err(error) => Err(error),
+            Err(_) => Err(SendError::Connection(error)),
         }
     }
 
@@ -157,10 +172,13 @@ impl Connection {
 
     /// The final answer where one comes at once, nothing where the node wants the body.
     fn read_interim(&mut self, deadline: Deadline) -> Result<Option<ResponseHead>, SendError> {
-        let head = self.read_any_head(deadline)?;
-        match head.status {
-            100 => Ok(None),
-            _ => Ok(Some(head)),
+        loop {
+            let head = self.read_any_head(deadline)?;
+            match head.status {
+                100 => return Ok(None),
+                102..=199 => {}
+                _ => return Ok(Some(head)),
+            }
         }
     }
 
@@ -191,7 +209,10 @@ impl Connection {
                     ResponseHead::parse(buffered).map_err(SendError::Protocol)?
             {
                 self.consume(length);
-                return Ok(head);
+                return match head.status {
+                    101 => Err(SendError::Protocol("a change of protocol that was not asked for")),
+                    _ => Ok(head),
+                };
             }
             looked_at = self.buffered().len();
             if self.fill(deadline)? == 0 {

@@ -9,6 +9,8 @@ mod body;
 mod connection;
 mod head;
 mod headers;
+mod lenient;
+mod resolve;
 mod stream;
 
 pub(crate) use body::{BodyReader, Framing};
@@ -16,9 +18,14 @@ pub(crate) use connection::{Connection, SendBody, SendError};
 pub(crate) use head::{RequestHead, ResponseHead};
 pub use headers::Headers;
 pub(crate) use headers::{is_name, is_value};
+pub(crate) use lenient::fields as lenient_fields;
 pub(crate) use stream::Dial;
 
 use std::time::{Duration, Instant};
+
+/// Nothing takes longer, whatever time it is given: no clock overflows, and Riak's timers (2^32 ms)
+/// hold it.
+pub(crate) const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The latest moment for something, and how long that is from now.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +33,7 @@ pub(crate) struct Deadline(pub Instant);
 
 impl Deadline {
     pub(crate) fn after(time: Duration) -> Self {
-        Self(Instant::now() + time)
+        Self(Instant::now() + time.min(LONGEST))
     }
 
     /// What is left; nothing once it has passed.
@@ -36,7 +43,7 @@ impl Deadline {
 
     /// The earlier of two.
     pub(crate) fn or_after(self, time: Duration) -> Self {
-        Self(self.0.min(Instant::now() + time))
+        Self(self.0.min(Self::after(time).0))
     }
 
     pub(crate) fn timed_out() -> std::io::Error {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use rustix::net::RecvFlags;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
+use super::resolve::RESOLVER;
 use super::{Connection, Deadline};
 
 /// An address to connect to.
@@ -90,27 +91,14 @@ impl Dial<'_> {
         Ok(Connection::new(Stream::new(Kind::Tls(Box::new(StreamOwned::new(session, tcp))))))
     }
 
-    /// The addresses behind the host. The system's resolver knows no deadline, so names are looked
-    /// up in a thread that is left behind if it takes too long.
+    /// The addresses behind the host.
     pub(crate) fn addresses(&self, deadline: Deadline) -> Result<Vec<SocketAddr>, DialError> {
         if let Ok(ip) = self.host.parse::<IpAddr>() {
             return Ok(vec![SocketAddr::new(ip, self.port)]);
         }
-        let failed = |cause| DialError::Resolve { host: self.host.to_owned(), cause };
-        let left = deadline.left().ok_or_else(|| failed(Deadline::timed_out()))?;
-        let (sender, receiver) = crossbeam_channel::bounded(1);
-        let target = (self.host.to_owned(), self.port);
-        std::thread::Builder::new()
-            .name("ringtail-resolve".into())
-            .spawn(move || {
-                // The asker may have gone: then nobody wants the answer.
-                let _ = sender.send(target.to_socket_addrs().map(Iterator::collect::<Vec<_>>));
-            })
-            .map_err(failed)?;
-        match receiver.recv_timeout(left) {
-            Ok(answer) => answer.map_err(failed),
-            Err(_) => Err(failed(Deadline::timed_out())),
-        }
+        RESOLVER
+            .addresses(self.host, self.port, deadline)
+            .map_err(|cause| DialError::Resolve { host: self.host.to_owned(), cause })
     }
 }
 

@@ -1,7 +1,12 @@
 //! Siblings in a multipart/mixed body.
 
 use super::{Object, Siblings, Vclock, object_of};
-use crate::http::Headers;
+use crate::http::{Headers, lenient_fields};
+
+/// Fields of one sibling.
+const MOST_FIELDS: usize = 32 * 1024;
+/// Of RFC 2046. Every byte of the body is compared with it.
+const LONGEST_BOUNDARY: usize = 70;
 
 /// The siblings in the body of a 300.
 pub(crate) fn siblings_of(headers: &Headers, body: &[u8]) -> Result<Siblings, String> {
@@ -24,7 +29,7 @@ pub(crate) fn siblings_of(headers: &Headers, body: &[u8]) -> Result<Siblings, St
         .split(';')
         .find_map(|part| part.trim().strip_prefix("boundary="))
         .map(|text| text.trim_matches('"'))
-        .filter(|text| !text.is_empty())
+        .filter(|text| (1..=LONGEST_BOUNDARY).contains(&text.len()))
         .ok_or("multipart without a boundary")?;
     let mut siblings = Vec::new();
     if !body.is_empty() {
@@ -72,21 +77,10 @@ fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<&'a [u8]>, String> {
 }
 
 fn sibling(part: &[u8]) -> Result<Object, String> {
-    let mut count = 64;
-    loop {
-        let mut fields = vec![httparse::EMPTY_HEADER; count];
-        match httparse::parse_headers(part, &mut fields) {
-            Ok(httparse::Status::Complete((length, fields))) => {
-                let mut headers = Headers::new();
-                for field in fields {
-                    headers.push(field.name, field.value);
-                }
-                return Ok(object_of(&headers, part[length..].to_vec()));
-            }
-            Err(httparse::Error::TooManyHeaders) if count < 8192 => count *= 8,
-            Ok(httparse::Status::Partial) => return Err("a sibling without content".into()),
-            Err(error) => return Err(format!("a sibling's fields: {error}")),
-        }
+    match lenient_fields(part, MOST_FIELDS) {
+        Ok(Some((headers, length))) => Ok(object_of(&headers, part[length..].to_vec())),
+        Ok(None) => Err("a sibling without content".into()),
+        Err(error) => Err(format!("a sibling's fields: {error}")),
     }
 }
 
@@ -103,9 +97,11 @@ mod tests {
 
     #[test]
     fn siblings_as_riak_writes_them() {
-        let body = "\r\n--WxrstcQz\r\nContent-Type: text/plain\r\nLink: </buckets/rec>; rel=\"up\"\r\nEtag: 2aMs\r\n\
-                    Last-Modified: Sun, 29 Nov 2026 18:12:36 GMT\r\nX-Riak-Meta-A: 1\r\n\r\none\r\n--WxrstcQz\r\n\
-                    Content-Type: text/plain\r\nEtag: lEIu\r\nX-Riak-Deleted: true\r\n\r\n\r\n--WxrstcQz--\r\n";
+        let body = "\r\n--WxrstcQz\r\nContent-Type: text/plain\r\n\
+                    Link: </buckets/rec>; rel=\"up\"\r\nEtag: 2aMs\r\n\
+                    Last-Modified: Sun, 29 Nov 2026 18:12:36 GMT\r\nX-Riak-Meta-A: 1\r\n\r\n\
+                    one\r\n--WxrstcQz\r\nContent-Type: text/plain\r\nEtag: lEIu\r\n\
+                    X-Riak-Deleted: true\r\n\r\n\r\n--WxrstcQz--\r\n";
         let found = siblings("multipart/mixed; boundary=WxrstcQz", body).unwrap();
         assert_eq!(found.vtags, ["2aMs", "lEIu"]);
         assert_eq!(found.siblings[0].content, b"one");
@@ -113,6 +109,14 @@ mod tests {
         assert!(found.siblings[0].metadata.links.is_empty());
         assert_eq!((found.siblings[1].deleted, found.siblings[1].content.len()), (true, 0));
         assert_eq!(found.siblings[1].vclock, found.vclock);
+    }
+
+    #[test]
+    fn a_sibling_with_metadata_that_http_cannot_carry_is_read_as_it_stands() {
+        let body = "--b\r\nX-Riak-Meta-my n\u{e4}me: \u{1}x\r\nEtag: e\r\n\r\nc\r\n--b--";
+        let found = siblings("multipart/mixed; boundary=b", body).unwrap();
+        assert_eq!(found.siblings[0].metadata.user, [("my n\u{e4}me".into(), b"\x01x".to_vec())]);
+        assert_eq!(found.siblings[0].content, b"c");
     }
 
     #[test]
