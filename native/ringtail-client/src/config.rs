@@ -7,6 +7,7 @@ use ringtail_core::topology::Protocol;
 
 use crate::error::Error;
 use crate::event::{Event, Observer};
+use crate::http::LONGEST;
 use crate::seed::{Credentials, Seed};
 use crate::tls::TlsOptions;
 
@@ -16,7 +17,8 @@ use crate::tls::TlsOptions;
 /// use std::time::Duration;
 /// use ringtail_client::Config;
 ///
-/// let config = Config::new(["http://10.0.0.1:8098", "http://10.0.0.2:8098"])?.timeout(Duration::from_secs(5));
+/// let config = Config::new(["http://10.0.0.1:8098", "http://10.0.0.2:8098"])?;
+/// let config = config.timeout(Duration::from_secs(5));
 /// assert!(Config::new(["10.0.0.1:8098"]).is_err(), "a URL has a scheme");
 /// # Ok::<(), ringtail_client::Error>(())
 /// ```
@@ -41,7 +43,8 @@ impl Config {
     /// others.
     ///
     /// # Errors
-    /// No seed, one that is no URL, http and https mixed, or different users.
+    /// No seed, one that is no URL, http and https mixed, different users, or a password in an http
+    /// URL.
     pub fn new<S: AsRef<str>>(seeds: impl IntoIterator<Item = S>) -> Result<Self, Error> {
         let seeds: Vec<Seed> =
             seeds.into_iter().map(|seed| seed.as_ref().parse()).collect::<Result<_, _>>()?;
@@ -61,7 +64,7 @@ impl Config {
         if credentials.any(|other| Some(other) != given) {
             return Err(Error::BadRequest("the seeds name different users or passwords".into()));
         }
-        Ok(Self {
+        let config = Self {
             seeds,
             credentials: given,
             tls: TlsOptions::default(),
@@ -75,22 +78,38 @@ impl Config {
             max_idle_per_node: 64,
             object_limit: 1024 * 1024 * 1024,
             observer: Observer::default(),
-        })
+        };
+        config.check_secrecy()?;
+        Ok(config)
     }
 
-    /// The time a request has by default, retries included. 30 s.
+    /// Over http whoever is at an address can read what is sent there, before it is known who that
+    /// is.
+    pub(crate) fn check_secrecy(&self) -> Result<(), Error> {
+        match self.seeds.iter().find(|seed| !seed.is_https()) {
+            Some(seed) if self.credentials.is_some() => {
+                Err(Error::InsecureCredentials { url: seed.to_string() })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// The time a request has by default, retries included. 30 s. Like every time here a week at
+    /// most.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
+        self.timeout = timeout.min(LONGEST);
         self
     }
 
     /// The time one address has to take a connection. 2 s.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = timeout;
+        self.connect_timeout = timeout.min(LONGEST);
         self
     }
 
-    /// User and password, sent by basic authentication with every request.
+    /// User and password, sent by basic authentication with every request. They go over https only:
+    /// with http seeds no client connects ([`Error::InsecureCredentials`]). Riak with security on
+    /// takes them over https only, too.
     pub fn credentials(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
         self.credentials = Some(Credentials { user: user.into(), password: password.into() });
         self
@@ -104,13 +123,13 @@ impl Config {
 
     /// How long an idle client waits before it asks for news, give or take 20 %. 10 s.
     pub fn poll_interval(mut self, interval: Duration) -> Self {
-        self.poll_interval = interval;
+        self.poll_interval = interval.min(LONGEST);
         self
     }
 
     /// How long n_val and keyfun of a bucket are believed. 60 s.
     pub fn properties_ttl(mut self, ttl: Duration) -> Self {
-        self.properties_ttl = ttl;
+        self.properties_ttl = ttl.min(LONGEST);
         self
     }
 

@@ -17,6 +17,15 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// A user and a password, but no https to send them over: nothing was sent.
+    #[error(
+        "user and password go over https only, and {url} is http: give the https URL of a node \
+         (listener.https in its riak.conf), or no user. Riak's security wants https as well"
+    )]
+    InsecureCredentials {
+        /// The first http seed.
+        url: String,
+    },
     /// Certificates or keys that cannot be used.
     #[error("{0}")]
     BadTls(String),
@@ -25,7 +34,8 @@ pub enum Error {
     BadRequest(String),
     /// A node answered, but not Ringtail.
     #[error(
-        "{address} answers, but Ringtail does not run there ({what}). Unpack the Ringtail archive into the node's patches \
+        "{address} answers, but Ringtail does not run there ({what}). Unpack the \
+         Ringtail archive into the node's patches \
          directory and type ringtail:start(). in riak attach"
     )]
     NotRingtail {
@@ -70,7 +80,8 @@ pub enum Error {
     /// The connection failed after a write went out: it may have been stored, or not. It was not
     /// sent again.
     #[error(
-        "the outcome is unknown: {node} was sent the request and gave no answer ({cause}). Read the object before writing again"
+        "the outcome is unknown: {node} was sent the request and gave no answer ({cause}). \
+         Read the object before writing again"
     )]
     UnknownOutcome {
         /// The node it was sent to.
@@ -126,6 +137,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Self::BadSeed { .. } => "bad_seed",
+            Self::InsecureCredentials { .. } => "insecure_credentials",
             Self::BadTls(_) => "bad_tls",
             Self::BadRequest(_) => "bad_request",
             Self::NotRingtail { .. } => "not_ringtail",
@@ -145,9 +157,11 @@ impl Error {
     /// What it asks of the caller.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::BadSeed { .. } | Self::BadTls(_) | Self::BadRequest(_) | Self::NVal(_) => {
-                ErrorKind::Usage
-            }
+            Self::BadSeed { .. }
+            | Self::InsecureCredentials { .. }
+            | Self::BadTls(_)
+            | Self::BadRequest(_)
+            | Self::NVal(_) => ErrorKind::Usage,
             Self::NoBucketType(_) => ErrorKind::NotFound,
             Self::Unreachable { .. } | Self::Unavailable { .. } | Self::Timeout { .. } => {
                 ErrorKind::Unavailable

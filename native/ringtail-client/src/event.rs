@@ -63,6 +63,25 @@ pub enum Event {
         /// The version at hand.
         ours: Token,
     },
+    /// A topology was taken over though its ordinal is lower: all nodes and seeds that answer have
+    /// told it time and again, and none tells the one at hand. A ring was restored, or the one at
+    /// hand never was theirs.
+    Agreed {
+        /// Who told it last, as a URL.
+        address: String,
+        /// The one before.
+        from: Token,
+        /// The one from now on.
+        token: Token,
+    },
+    /// A request that was passed on bore an `Authorization`, which was taken out: its node is
+    /// reached by http.
+    Withheld {
+        /// Its node name.
+        node: String,
+        /// Where it was reached, as a URL.
+        address: String,
+    },
     /// No node of the topology could be asked; the client starts again from its seeds.
     Reseeding,
 }
@@ -121,6 +140,17 @@ impl fmt::Display for Event {
             }
             Self::Older { address, token, ours } => {
                 write!(f, "{address} has the older topology {token}; ours is {ours}")
+            }
+            Self::Agreed { address, from, token } => write!(
+                f,
+                "all nodes agree on topology {token}, the last of them {address}: taken in place \
+                 of {from}, which none of them has"
+            ),
+            Self::Withheld { node, address } => {
+                write!(
+                    f,
+                    "{node} at {address} is sent no Authorization: secrets go over https only"
+                )
             }
             Self::Reseeding => f.write_str("no known node answers: starting again from the seeds"),
         }

@@ -9,6 +9,7 @@
 //! [observer](Config::observer).
 #![forbid(unsafe_code)]
 
+mod calls;
 mod client;
 mod config;
 mod content;
@@ -16,12 +17,14 @@ mod discovery;
 mod error;
 mod event;
 mod execute;
+mod hop;
 mod http;
 mod identity;
 mod net;
 mod object;
 mod options;
 mod pass;
+mod paths;
 mod pool;
 mod properties;
 mod retry;

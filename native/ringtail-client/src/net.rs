@@ -11,9 +11,11 @@ use rustls::ClientConfig;
 use crate::config::Config;
 use crate::error::{Error, IdentityMismatch};
 use crate::http::{
-    BodyReader, Connection, Deadline, Dial, RequestHead, ResponseHead, SendBody, SendError,
+    AUTHORIZATION, BodyReader, Connection, Deadline, Dial, RequestHead, ResponseHead, SendBody,
+    SendError,
 };
 use crate::identity::{Bearing, Identity};
+use crate::paths::Paths;
 use crate::seed::url;
 use crate::stats::{Counters, count};
 
@@ -29,6 +31,7 @@ pub(crate) struct Net {
     tls: Option<Arc<ClientConfig>>,
     authorization: Option<Vec<u8>>,
     connect_timeout: Duration,
+    pub(crate) paths: Paths,
 }
 
 /// Why there is no connection to a node. In every case nothing but a question for its name was sent
@@ -43,6 +46,13 @@ pub(crate) enum OpenError {
     NoTopology(Error),
 }
 
+/// What a question for a topology came to.
+enum Asked {
+    Told(Option<Connection>, Told),
+    /// There is no such path; the connection, where it is still open.
+    NotThere(Option<Connection>, Error),
+}
+
 /// A topology with who told it.
 pub(crate) struct Told {
     pub(crate) by: Identity,
@@ -51,6 +61,7 @@ pub(crate) struct Told {
 
 impl Net {
     pub(crate) fn new(config: &Config) -> Result<Self, Error> {
+        config.check_secrecy()?;
         let tls = match config.protocol() {
             Protocol::Https => Some(config.tls.config()?),
             Protocol::Http | Protocol::Pb => None,
@@ -59,14 +70,19 @@ impl Net {
             let pair = format!("{}:{}", credentials.user, credentials.password);
             format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair)).into_bytes()
         });
-        Ok(Self { tls, authorization, connect_timeout: config.connect_timeout })
+        Ok(Self {
+            tls,
+            authorization,
+            connect_timeout: config.connect_timeout,
+            paths: Paths::default(),
+        })
     }
 
     /// A request's head with what every request bears.
     pub(crate) fn head(&self, method: &str, target: &str, endpoint: &Endpoint) -> RequestHead {
         let mut head = RequestHead::new(method, target, &endpoint.authority());
-        if let Some(authorization) = &self.authorization {
-            head.field("Authorization", authorization);
+        if let (Some(authorization), Protocol::Https) = (&self.authorization, endpoint.protocol) {
+            head.field(AUTHORIZATION, authorization);
         }
         head
     }
@@ -91,7 +107,7 @@ impl Net {
             .map_err(|error| OpenError::NoAnswer(error.to_string()))
     }
 
-    pub(crate) fn connect(
+    fn connect(
         &self,
         endpoint: &Endpoint,
         address: SocketAddr,
@@ -118,15 +134,12 @@ impl Net {
     ) -> Result<(Connection, Token), OpenError> {
         let mut last = OpenError::NoAnswer("its name has no address".into());
         for address in self.addresses(endpoint, deadline)? {
-            let greeted =
-                self.connect(endpoint, address, deadline, counters).and_then(|connection| {
-                    let (connection, told) =
-                        self.topology(connection, endpoint, Some(expected), Some(token), deadline)?;
-                    match connection {
-                        Some(connection) => Ok((connection, told.answer.token())),
-                        None => Err(OpenError::NoAnswer(
-                            "it closes connections after one request".into(),
-                        )),
+            let greeted = self
+                .greet(endpoint, address, Some(expected), Some(token), deadline, counters)
+                .and_then(|(connection, told)| match connection {
+                    Some(connection) => Ok((connection, told.answer.token())),
+                    None => {
+                        Err(OpenError::NoAnswer("it closes connections after one request".into()))
                     }
                 });
             match greeted {
@@ -137,20 +150,83 @@ impl Net {
         Err(last)
     }
 
-    /// Asks over a connection for a topology. Checks who answers if someone is expected.
+    /// Opens a connection and asks over it for a topology. Checks who answers if someone is
+    /// expected.
+    pub(crate) fn greet(
+        &self,
+        endpoint: &Endpoint,
+        address: SocketAddr,
+        expected: Option<Identity>,
+        from: Option<Token>,
+        deadline: Deadline,
+        counters: &Counters,
+    ) -> Result<(Option<Connection>, Told), OpenError> {
+        let mut missing = None;
+        for _ in 0..2 {
+            let connection = self.connect(endpoint, address, deadline, counters)?;
+            match self.ask_at_both(connection, endpoint, expected, from, deadline)? {
+                Asked::Told(connection, told) => return Ok((connection, told)),
+                Asked::NotThere(Some(_), error) => return Err(OpenError::NoTopology(error)),
+                // It closed the connection over the first path: the other one over another.
+                Asked::NotThere(None, error) => missing = Some(error),
+            }
+        }
+        Err(missing
+            .map_or_else(|| OpenError::NoAnswer("it was not asked".into()), OpenError::NoTopology))
+    }
+
+    /// The same over a connection that was used before.
     pub(crate) fn topology(
+        &self,
+        connection: Connection,
+        endpoint: &Endpoint,
+        expected: Option<Identity>,
+        from: Option<Token>,
+        deadline: Deadline,
+    ) -> Result<(Option<Connection>, Told), OpenError> {
+        match self.ask_at_both(connection, endpoint, expected, from, deadline)? {
+            Asked::Told(connection, told) => Ok((connection, told)),
+            Asked::NotThere(_, error) => Err(OpenError::NoTopology(error)),
+        }
+    }
+
+    /// Asks at the path that is thought to be the node's, then at the other.
+    fn ask_at_both(
+        &self,
+        connection: Connection,
+        endpoint: &Endpoint,
+        expected: Option<Identity>,
+        from: Option<Token>,
+        deadline: Deadline,
+    ) -> Result<Asked, OpenError> {
+        let asked = self.ask(connection, endpoint, expected, from, deadline)?;
+        let (connection, error) = match asked {
+            Asked::Told(..) => return Ok(asked),
+            Asked::NotThere(connection, error) => (connection, error),
+        };
+        self.paths.turn(endpoint);
+        let Some(connection) = connection else { return Ok(Asked::NotThere(None, error)) };
+        let asked = match self.ask(connection, endpoint, expected, from, deadline) {
+            // It has closed the connection without saying so.
+            Err(OpenError::NoAnswer(_)) => return Ok(Asked::NotThere(None, error)),
+            asked => asked?,
+        };
+        if matches!(asked, Asked::NotThere(..)) {
+            self.paths.turn(endpoint);
+        }
+        Ok(asked)
+    }
+
+    fn ask(
         &self,
         mut connection: Connection,
         endpoint: &Endpoint,
         expected: Option<Identity>,
         from: Option<Token>,
         deadline: Deadline,
-    ) -> Result<(Option<Connection>, Told), OpenError> {
+    ) -> Result<Asked, OpenError> {
         let deadline = deadline.or_after(GREETING_TIME);
-        let target = match from {
-            Some(token) => format!("/explore/clusters/default/topology?from={token}"),
-            None => "/explore/clusters/default/topology".to_owned(),
-        };
+        let target = self.paths.topology(endpoint, from);
         let head = self.head("GET", &target, endpoint);
         let address = url(endpoint);
         let bad = |what: String| {
@@ -178,7 +254,11 @@ impl Net {
         );
         let Some(by) = bearing.identity() else {
             let text = body.read_all(MESSAGE_LIMIT).unwrap_or_default();
-            return Err(OpenError::NoTopology(not_ringtail(&address, &response, &text)));
+            let error = not_ringtail(&address, &response, &text);
+            return match response.status {
+                404 => Ok(Asked::NotThere(kept.try_recv().ok(), error)),
+                _ => Err(OpenError::NoTopology(error)),
+            };
         };
         if let Some(expected) = expected {
             bearing.check(expected, &address)?;
@@ -193,7 +273,7 @@ impl Net {
         let answer: TopologyAnswer = serde_json::from_slice(&bytes).map_err(|error| {
             bad(format!("its topology is no JSON of that kind: {error}{}", html_hint(&bytes)))
         })?;
-        Ok((kept.try_recv().ok(), Told { by, answer }))
+        Ok(Asked::Told(kept.try_recv().ok(), Told { by, answer }))
     }
 }
 

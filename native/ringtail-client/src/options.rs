@@ -171,7 +171,7 @@ impl WriteOptions {
     pub(crate) fn fields(&self) -> Result<Fields, Error> {
         let mut fields = Vec::new();
         if let Some(vclock) = &self.vclock {
-            fields.push(("X-Riak-Vclock".to_owned(), vclock.as_str().as_bytes().to_vec()));
+            condition(&mut fields, "X-Riak-Vclock", Some(&vclock.0), false)?;
         }
         if self.return_body {
             fields.push(("Accept".to_owned(), b"multipart/mixed, */*;q=0.5".to_vec()));

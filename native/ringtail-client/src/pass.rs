@@ -3,13 +3,17 @@
 
 use std::time::Duration;
 
+use ringtail_core::keys::percent_decode;
+
 use crate::Client;
-use crate::client::{OBJECTS, object_path};
+use crate::calls::object_path;
 use crate::content::{Content, Source};
 use crate::error::Error;
 use crate::execute::{Call, Goal};
-use crate::http::{is_name, is_value};
+use crate::hop::{end_to_end, onward};
+use crate::http::{AUTHORIZATION, is_name, is_value};
 use crate::object::{ContentReader, ObjectName};
+use crate::paths::Base;
 use crate::retry::Kind;
 
 /// Where a request is passed to.
@@ -28,10 +32,12 @@ pub struct Pass<'a> {
     pub method: &'a str,
     /// Where to.
     pub to: PassTo<'a>,
-    /// The query with its question mark, percent-encoded; `timeout` is added to that of an object.
+    /// The query with its question mark, percent-encoded. A `timeout` in that of an object is no
+    /// longer than the time the request has; Riak is told what is left of it.
     pub query: &'a str,
     /// Header fields. Those that frame the body, name the host or choose the route are this
-    /// client's to set.
+    /// client's to set; what was meant for this hop or speaks of who asked is left out, and
+    /// `Authorization` goes over https only.
     pub fields: Vec<(String, Vec<u8>)>,
     /// The time the request has.
     pub timeout: Duration,
@@ -46,7 +52,7 @@ pub struct Passed {
     pub node: String,
     /// HTTP status.
     pub status: u16,
-    /// Header fields as they came.
+    /// Header fields as they came, but for those that were meant for this hop.
     pub fields: Vec<(String, Vec<u8>)>,
     /// The length that the answer states, also one to HEAD; without one it comes in chunks.
     pub length: Option<u64>,
@@ -69,13 +75,18 @@ impl Client {
         {
             return Err(Error::BadRequest(format!("{:?} is no query", request.query)));
         }
-        let (goal, before_cluster, after_cluster) = match request.to {
+        let (query, own_time) = match request.to {
+            PassTo::Object(_) => without_timeout(request.query),
+            PassTo::Document(_) => (request.query.to_owned(), None),
+        };
+        let time = own_time.map_or(request.timeout, |time| time.min(request.timeout));
+        let (goal, base, path) = match request.to {
             PassTo::Object(name) => {
                 name.check()?;
-                (Goal::Primary(name), OBJECTS, object_path(name, request.query))
+                (Goal::Primary(name), Base::Object, object_path(name, &query))
             }
             PassTo::Document(path) if is_target(path) && path.starts_with('/') => {
-                (Goal::Any, "/explore/clusters/", format!("{path}{}", request.query))
+                (Goal::Any, Base::of_document(path), format!("{path}{query}"))
             }
             PassTo::Document(path) => {
                 return Err(Error::BadRequest(format!("{path:?} is no path")));
@@ -84,8 +95,8 @@ impl Client {
         let call = Call {
             method,
             kind,
-            before_cluster,
-            after_cluster,
+            base,
+            path,
             fields: self.fields(request.fields)?,
             patience: Some(request.patience),
         };
@@ -93,17 +104,12 @@ impl Client {
             None => Source::None,
             Some(content) => Source::new(content)?,
         };
-        let answer = self.shared.execute(goal, &call, &mut source, request.timeout)?;
-        let fields = answer
-            .head
-            .headers
-            .iter()
-            .map(|(name, value)| (name.to_owned(), value.to_vec()))
-            .collect();
+        let answer = self.shared.execute(goal, &call, &mut source, time)?;
+        let fields = answer.head.headers.iter();
+        let fields = fields.map(|(name, value)| (name.to_owned(), value.to_vec())).collect();
+        let fields = end_to_end(fields);
         let length = match method {
-            "HEAD" => {
-                answer.head.headers.text("Content-Length").and_then(|text| text.trim().parse().ok())
-            }
+            "HEAD" => answer.head.content_length().ok().flatten(),
             _ => answer.body.length(),
         };
         let (node, status) = (answer.node, answer.head.status);
@@ -111,32 +117,18 @@ impl Client {
     }
 
     fn fields(&self, given: Vec<(String, Vec<u8>)>) -> Result<Vec<(String, Vec<u8>)>, Error> {
-        let mut fields = Vec::with_capacity(given.len());
-        for (name, value) in given {
-            if !is_name(name.as_bytes()) || !is_value(&value) {
-                return Err(Error::BadRequest(format!(
-                    "the field {name:?} is none that HTTP can carry"
-                )));
-            }
-            if !self.is_ours(&name) {
-                fields.push((name, value));
-            }
+        if let Some((name, _)) =
+            given.iter().find(|(name, value)| !is_name(name.as_bytes()) || !is_value(value))
+        {
+            return Err(Error::BadRequest(format!(
+                "the field {name:?} is none that HTTP can carry"
+            )));
+        }
+        let mut fields = onward(given);
+        if self.shared.config.credentials.is_some() {
+            fields.retain(|(name, _)| !name.eq_ignore_ascii_case(AUTHORIZATION));
         }
         Ok(fields)
-    }
-
-    fn is_ours(&self, name: &str) -> bool {
-        const OURS: [&str; 6] = [
-            "Host",
-            "Connection",
-            "Content-Length",
-            "Transfer-Encoding",
-            "Expect",
-            "X-Ringtail-Route",
-        ];
-        OURS.iter().any(|ours| name.eq_ignore_ascii_case(ours))
-            || (self.shared.config.credentials.is_some()
-                && name.eq_ignore_ascii_case("Authorization"))
     }
 }
 
@@ -151,7 +143,46 @@ fn method(name: &str) -> Result<(&'static str, Kind), Error> {
     }
 }
 
+/// The query without the times in it that we bound, and the shortest of them. What is no number
+/// Riak refuses itself.
+fn without_timeout(query: &str) -> (String, Option<Duration>) {
+    let mut shortest = None;
+    let is_kept = |pair: &&str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = percent_decode(name.as_bytes()).unwrap_or_default();
+        if name != b"timeout" || value.is_empty() || !value.bytes().all(|b| b.is_ascii_digit()) {
+            return true;
+        }
+        let time = Duration::from_millis(value.parse().unwrap_or(u64::MAX));
+        shortest = Some(shortest.map_or(time, |known: Duration| known.min(time)));
+        false
+    };
+    let pairs: Vec<&str> = query.trim_start_matches('?').split('&').filter(is_kept).collect();
+    let mark = if pairs.iter().all(|pair| pair.is_empty()) { "" } else { "?" };
+    (format!("{mark}{}", pairs.join("&")), shortest)
+}
+
 /// Whether it may stand in a request's first line: printable and without spaces.
 fn is_target(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_time_of_a_caller_reaches_riak_unbounded() {
+        let ms = |ms| Some(Duration::from_millis(ms));
+        for (query, left, time) in [
+            ("", "", None),
+            ("?timeout=99999999999999999999", "", ms(u64::MAX)),
+            ("?timeout=5&r=1&timeout=7", "?r=1", ms(5)),
+            ("?r=1&time%6fut=7&pr=2", "?r=1&pr=2", ms(7)),
+            ("?timeout=-1", "?timeout=-1", None),
+            ("?timeout=&timeouts=5", "?timeout=&timeouts=5", None),
+        ] {
+            assert_eq!(without_timeout(query), (left.to_owned(), time), "{query}");
+        }
+    }
 }

@@ -17,6 +17,8 @@ pub(crate) enum Happened {
     NotSent,
     /// The connection failed after bytes had gone out.
     Lost,
+    /// What came back is no answer.
+    BadAnswer,
     /// The node says that it is no primary (421), by a ring that is newer than ours or not.
     Misdirected { newer: bool },
     /// The node cannot serve it now (503), and says whether that means that nothing was done.
@@ -70,15 +72,19 @@ impl Retry {
         match (happened, self.kind) {
             // Whether it was carried out is unknown, and carried out twice it may make a sibling or
             // undo what came between.
-            (Happened::Lost, Kind::Write) => Next::GiveUp,
+            (Happened::Lost | Happened::BadAnswer, Kind::Write) => Next::GiveUp,
             (Happened::Unavailable { nothing_done: false, .. }, Kind::Write) => Next::GiveUp,
             (Happened::Misdirected { newer: true }, _) => Next::Refresh(self.pause(chance)),
-            (Happened::NotSent | Happened::Lost | Happened::Misdirected { newer: false }, _)
-            | (Happened::Unavailable { .. }, _)
-                if left > 0 =>
-            {
-                Next::Another
-            }
+            (
+                Happened::NotSent
+                | Happened::Lost
+                | Happened::BadAnswer
+                | Happened::Misdirected { newer: false }
+                | Happened::Unavailable { .. },
+                _,
+            ) if left > 0 => Next::Another,
+            // It would be the same in a while.
+            (Happened::BadAnswer, Kind::Read) => Next::GiveUp,
             // Perhaps it is somewhere else now.
             (Happened::NotSent | Happened::Lost | Happened::NoneLeft, _) => {
                 Next::Refresh(self.pause(chance))
@@ -126,6 +132,13 @@ mod tests {
         for happened in [Happened::NotSent, Happened::Lost, UNSURE, REFUSED] {
             assert_eq!(next(Kind::Read, happened, true, 1), Next::Another, "{happened:?}");
         }
+    }
+
+    #[test]
+    fn a_bad_answer_is_not_asked_for_again() {
+        assert_eq!(next(Kind::Read, Happened::BadAnswer, true, 1), Next::Another);
+        assert_eq!(next(Kind::Read, Happened::BadAnswer, true, 0), Next::GiveUp);
+        assert_eq!(next(Kind::Write, Happened::BadAnswer, true, 1), Next::GiveUp);
     }
 
     #[test]

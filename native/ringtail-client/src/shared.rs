@@ -1,7 +1,7 @@
 //! What all threads of a client share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) born: Instant,
     /// When a node was heard of last, in milliseconds after `born`.
     pub(crate) last_heard: AtomicU64,
+    /// Whether a node has told an older topology since the last poll.
+    pub(crate) older_heard: AtomicBool,
 }
 
 impl Shared {

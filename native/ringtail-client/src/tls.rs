@@ -51,7 +51,9 @@ impl TlsOptions {
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             if roots.is_empty() {
                 return Err(Error::BadTls(
-                    "the system has no root certificates: install ca-certificates, or give a CA file".into(),
+                    "the system has no root certificates: install ca-certificates, or \
+                     give a CA file"
+                        .into(),
                 ));
             }
             return Ok(roots);

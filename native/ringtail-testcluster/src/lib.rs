@@ -225,6 +225,17 @@ impl Cluster {
         lock(&self.inner.nodes).iter().for_each(|node| lock(&node.log).clear());
     }
 
+    /// The cluster is brought back from a copy: what nodes tell from now on has this ordinal.
+    pub fn restore(&self, ordinal: u64) {
+        lock(&self.inner.ring).restore(ordinal);
+        self.publish();
+    }
+
+    /// The document of the newest topology as if it had this ordinal.
+    pub fn topology_at(&self, ordinal: u64) -> String {
+        lock(&self.inner.ring).topology_at(ordinal)
+    }
+
     /// Every object request that any node answered other than 421, with the node's number.
     pub fn served(&self) -> Vec<(usize, Logged)> {
         let nodes = lock(&self.inner.nodes);

@@ -25,6 +25,17 @@ pub enum Fault {
     SlowObjects(Duration),
     /// It knows no Ringtail route, as Riak without Ringtail.
     NoRingtail,
+    /// It knows the topology under `/explore` only, as older versions, and closes the connection
+    /// after it has said so or not.
+    OldPaths {
+        /// Whether it closes.
+        closes: bool,
+    },
+    /// Its `prefixes` leave out `/explore`.
+    OtherPrefixes,
+    /// It answers these bytes to every request for an object, and goes on. The body is read first,
+    /// unless the client waits to be asked for it.
+    ObjectBytes(Vec<u8>),
     /// It answers these bytes to every question for a topology.
     TopologyBytes(Vec<u8>),
     /// It answers this JSON to every question for a topology, under its own headers.
@@ -160,12 +171,22 @@ impl Node {
             }
             let fault = lock(&self.fault).clone();
             let is_object = request.target.starts_with("/riak/primary/");
+            let is_ringtails = is_object
+                || ["/explore/", "/ringtail/"].iter().any(|path| request.target.starts_with(path));
             match &fault {
                 Fault::Slow(time) => std::thread::sleep(*time),
                 Fault::SlowObjects(time) if is_object => std::thread::sleep(*time),
                 Fault::TopologyBytes(bytes) if request.target.contains("/topology") => {
                     peer.write(bytes)?;
                     return Ok(());
+                }
+                Fault::ObjectBytes(bytes) if is_object => {
+                    if !request.waits() {
+                        peer.read_body(&mut request, usize::MAX)?;
+                    }
+                    self.note(&request, 0);
+                    peer.write(bytes)?;
+                    continue;
                 }
                 Fault::DropObjects if is_object => {
                     peer.read_body(&mut request, usize::MAX)?;
@@ -185,8 +206,12 @@ impl Node {
                 Fault::Refuse(status, body) if is_object => {
                     Some(Response::new(*status, "application/json", body.as_str()))
                 }
-                Fault::NoRingtail if is_object || request.target.starts_with("/explore/") => {
-                    Some(Response::new(404, "text/html", "<html><h1>Not Found</h1></html>"))
+                Fault::NoRingtail if is_ringtails => Some(not_found()),
+                Fault::OldPaths { .. } if request.target.starts_with("/ringtail/") => {
+                    Some(not_found())
+                }
+                Fault::OtherPrefixes if request.target.starts_with("/explore/") => {
+                    Some(not_found())
                 }
                 _ if is_object => self.refuse(&request, &published, inner),
                 _ => None,
@@ -204,16 +229,20 @@ impl Node {
                     self.answer(&request, &published, &fault, inner)
                 }
             };
-            let response = match fault {
-                Fault::NoRingtail => response.with("Server", "MochiWeb/3.0.0 WebMachine/1.11.1"),
-                _ if is_object || request.target.starts_with("/explore/") => response
+            let is_webmachines = response.headers.contains(&webmachine());
+            let response = if is_ringtails && !is_webmachines {
+                response
                     .with("X-Ringtail-Topology", published.token.to_string())
                     .with("X-Ringtail-Cluster", published.snapshot.cluster().uuid.to_string())
-                    .with("X-Ringtail-Node", lock(&inner.ring).uuid(&self.name).to_string()),
-                _ => response,
+                    .with("X-Ringtail-Node", lock(&inner.ring).uuid(&self.name).to_string())
+            } else {
+                response
             };
             self.note(&request, response.status);
             peer.respond(&request, &response)?;
+            if response.status == 404 && matches!(fault, Fault::OldPaths { closes: true }) {
+                return Ok(());
+            }
         }
         Ok(())
     }
@@ -259,7 +288,7 @@ impl Node {
         let path = request.path();
         let words: Vec<&[u8]> = path.iter().map(Vec::as_slice).collect();
         match &words[..] {
-            [b"explore", b"clusters", _, b"topology"] => {
+            [b"explore" | b"ringtail", b"clusters", _, b"topology"] => {
                 if let Fault::TopologyJson(text) = fault {
                     return Response::new(200, "application/json", text.as_str());
                 }
@@ -313,9 +342,20 @@ impl Node {
             [b"types", bucket_type, b"buckets", bucket, b"props"] => {
                 lock(&inner.store).properties(bucket_type, bucket)
             }
-            _ => Response::new(404, "text/html", "<html><h1>Not Found</h1></html>"),
+            _ => not_found(),
         }
     }
+}
+
+/// As webmachine answers where no route is.
+fn not_found() -> Response {
+    let mut response = Response::new(404, "text/html", "<html><h1>Not Found</h1></html>");
+    response.headers.push(webmachine());
+    response
+}
+
+fn webmachine() -> (String, Vec<u8>) {
+    ("Server".to_owned(), b"MochiWeb/3.0.0 WebMachine/1.11.1".to_vec())
 }
 
 fn json(status: u16, code: &str, message: &str) -> Response {

@@ -186,6 +186,18 @@ impl Ring {
         Arc::clone(self.history.last().expect("a cluster publishes when it starts"))
     }
 
+    pub(crate) fn restore(&mut self, ordinal: u64) {
+        self.ordinal = ordinal;
+        self.history.clear();
+    }
+
+    pub(crate) fn topology_at(&self, ordinal: u64) -> String {
+        let snapshot = &self.published().snapshot;
+        let topology = Topology::of(snapshot, snapshot.token(ordinal), self.up());
+        let answer = TopologyAnswer::Full(topology);
+        serde_json::to_string(&answer).expect("topologies are JSON")
+    }
+
     /// What a node that sees `to` answers.
     pub(crate) fn answer(&self, from: Option<Token>, to: &Published) -> TopologyAnswer {
         let known = from.and_then(|from| self.history.iter().find(|known| known.token == from));

@@ -37,8 +37,8 @@ pub(super) enum Verdict {
     Same(View),
     /// Take it over.
     Newer(View),
-    /// Keep the one at hand.
-    Older(Token),
+    /// Keep the one at hand, unless all agree on this one.
+    Older(View),
     /// It is sound, and of another cluster.
     OtherCluster(View),
     /// The difference does not fit: ask for the whole.
@@ -92,23 +92,21 @@ pub(super) fn judge(
         };
         return Verdict::Same(View::new(current.shared_snapshot(), token, up));
     }
-    if token.ordinal < current.token().ordinal
-        || (token.ordinal == current.token().ordinal && past.holds(token, now))
-    {
-        return Verdict::Older(token);
-    }
-    match answer {
+    let is_older = token.ordinal < current.token().ordinal
+        || (token.ordinal == current.token().ordinal && past.holds(token, now));
+    let view = match answer {
         TopologyAnswer::Full(topology) => match topology.snapshot() {
-            Ok(snapshot) => Verdict::Newer(View::new(Arc::new(snapshot), token, &topology.up)),
-            Err(error) => Verdict::Bad(error.to_string()),
+            Ok(snapshot) => View::new(Arc::new(snapshot), token, &topology.up),
+            Err(error) => return Verdict::Bad(error.to_string()),
         },
         TopologyAnswer::Difference(difference) => match current.snapshot().apply(difference) {
-            Ok(snapshot) => Verdict::Newer(View::new(Arc::new(snapshot), token, &difference.up)),
+            Ok(snapshot) => View::new(Arc::new(snapshot), token, &difference.up),
             Err(
                 ApplyError::OtherStart { .. } | ApplyError::Misfit(_) | ApplyError::OtherEnd { .. },
-            ) => Verdict::NeedWhole,
+            ) => return Verdict::NeedWhole,
         },
-    }
+    };
+    if is_older { Verdict::Older(view) } else { Verdict::Newer(view) }
 }
 
 #[cfg(test)]
@@ -120,7 +118,8 @@ mod tests {
         let uuid = cluster_uuid(cluster);
         let node = node_uuid(uuid, "n");
         let text = format!(
-            "ringtail-topology 1\ncluster {uuid} {cluster}\nring 2 settled\nmember {node} valid n http h {port}\nowners 0 0\n"
+            "ringtail-topology 1\ncluster {uuid} {cluster}\nring 2 settled\n\
+             member {node} valid n http h {port}\nowners 0 0\n"
         );
         let snapshot = Snapshot::parse(&text).unwrap();
         let topology = Topology::of(&snapshot, snapshot.token(ordinal), vec![node]);

@@ -4,10 +4,11 @@
 //! number of threads notice a change, and never more often than the minimum interval allows.
 //! Everybody else wakes it and, where they need the news, waits.
 
+mod agreement;
 mod judge;
 mod progress;
+mod wake;
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,7 @@ use crate::seed::url;
 use crate::shared::Shared;
 use crate::stats::count;
 use crate::view::View;
+use agreement::Agreement;
 use judge::{Past, Verdict, judge};
 pub(crate) use progress::{Outcome, Progress};
 
@@ -46,13 +48,16 @@ const ONE_NODE_TIME: Duration = Duration::from_secs(3);
 enum Asked {
     /// The view at hand is that of the node, or has become it.
     Settled,
-    /// The node lags behind, or belongs to another cluster.
-    NotTaken(Option<View>),
+    /// The node lags behind.
+    Older(View),
+    /// It belongs to another cluster.
+    OtherCluster(View),
 }
 
 /// The discovery loop.
 pub(crate) struct Discovery {
     past: Past,
+    agreement: Agreement,
     chance: fastrand::Rng,
     last_start: Option<Instant>,
     /// Who told the topology that was judged last.
@@ -63,6 +68,7 @@ impl Discovery {
     pub(crate) fn new() -> Self {
         Self {
             past: Past::default(),
+            agreement: Agreement::default(),
             chance: fastrand::Rng::new(),
             last_start: None,
             teller: Uuid::nil(),
@@ -95,7 +101,7 @@ impl Discovery {
                     let outcome = self.follow(&shared, wake);
                     shared.progress.end(outcome);
                 }
-                None if shared.quiet_for() >= interval => {
+                None if shared.quiet_for() >= interval || shared.take_older_heard() => {
                     count(&shared.counters.polls);
                     let _ = self.refresh(&shared, Wake { node: None, token: None });
                 }
@@ -121,21 +127,58 @@ impl Discovery {
     /// Asks known nodes, then the seeds, until one tells a topology that can be used.
     pub(crate) fn refresh(&mut self, shared: &Shared, wake: Wake) -> Result<(), Error> {
         self.last_start = Some(Instant::now());
+        let mut older = Vec::new();
         if let Some(view) = shared.view.load_full() {
-            if self.ask_members(shared, &view, wake.node) {
+            if self.ask_members(shared, &view, wake.node, &mut older) {
+                self.agreement.end();
                 return Ok(());
             }
-            shared.config.observer.tell(|| Event::Reseeding);
-            count(&shared.counters.reseeds);
+            if older.is_empty() {
+                shared.config.observer.tell(|| Event::Reseeding);
+                count(&shared.counters.reseeds);
+            }
         }
-        self.ask_seeds(shared)
+        let members_answered = !older.is_empty();
+        match self.ask_seeds(shared, &mut older) {
+            Ok(()) => {
+                self.agreement.end();
+                Ok(())
+            }
+            Err(error) => {
+                let agreed = self.agree(shared, older);
+                if agreed || members_answered { Ok(()) } else { Err(error) }
+            }
+        }
     }
 
-    /// Whether a node of the cluster answered.
-    fn ask_members(&mut self, shared: &Shared, view: &View, first: Option<Uuid>) -> bool {
+    /// Nobody has the topology at hand: takes over the one that all have told for some polls.
+    fn agree(&mut self, shared: &Shared, mut older: Vec<(View, String)>) -> bool {
+        let told: Vec<Token> = older.iter().map(|(view, _)| view.token()).collect();
+        let apart = shared.config.poll_interval.mul_f64(0.8);
+        if self.agreement.round(&told, Instant::now(), apart).is_none() {
+            return false;
+        }
+        let (Some((view, address)), Some(ours)) = (older.pop(), shared.view.load_full()) else {
+            return false;
+        };
+        let (from, token) = (ours.token(), view.token());
+        shared.config.observer.tell(|| Event::Agreed { address: address.clone(), from, token });
+        self.take_over(shared, view, &address);
+        self.agreement.end();
+        true
+    }
+
+    /// Whether a node of the cluster has told what could be taken; what others told that lag
+    /// behind.
+    fn ask_members(
+        &mut self,
+        shared: &Shared,
+        view: &View,
+        first: Option<Uuid>,
+        older: &mut Vec<(View, String)>,
+    ) -> bool {
         let protocol = shared.config.protocol();
         let deadline = Deadline::after(KNOWN_NODES_TIME);
-        let mut answered = false;
         for place in
             view.to_ask(protocol, first, |uuid| shared.pools.is_suspect(uuid), &mut self.chance)
         {
@@ -143,16 +186,18 @@ impl Discovery {
             let pool = shared.pools.of(member.uuid);
             for endpoint in View::endpoints(member, protocol) {
                 if deadline.left().is_none() {
-                    return answered;
+                    return false;
                 }
                 let expected =
                     Identity { cluster: view.snapshot().cluster().uuid, node: member.uuid };
                 match self.ask(shared, endpoint, Some(expected), pool.as_deref()) {
                     Ok(Asked::Settled) => return true,
-                    Ok(Asked::NotTaken(_)) => {
-                        answered = true;
+                    Ok(Asked::Older(view)) => {
+                        older.push((view, url(endpoint)));
                         break;
                     }
+                    // Not of the cluster that was expected there, which is an error already.
+                    Ok(Asked::OtherCluster(_)) => break,
                     Err(error) => {
                         if let Some(pool) = &pool {
                             pool.suspect();
@@ -162,21 +207,22 @@ impl Discovery {
                 }
             }
         }
-        answered
+        false
     }
 
-    fn ask_seeds(&mut self, shared: &Shared) -> Result<(), Error> {
+    fn ask_seeds(&mut self, shared: &Shared, older: &mut Vec<(View, String)>) -> Result<(), Error> {
         let mut tried: Vec<(String, Error)> = Vec::new();
         let mut other_cluster = None;
         for seed in shared.config.seeds() {
             match self.ask(shared, &seed.endpoint, None, None) {
                 Ok(Asked::Settled) => return Ok(()),
-                Ok(Asked::NotTaken(Some(view))) => {
+                Ok(Asked::OtherCluster(view)) => {
                     other_cluster.get_or_insert((view, url(&seed.endpoint)));
                 }
-                Ok(Asked::NotTaken(None)) => {
+                Ok(Asked::Older(view)) => {
                     let what = "its topology is older than ours".to_owned();
                     let address = url(&seed.endpoint);
+                    older.push((view, address.clone()));
                     tried.push((address.clone(), Error::BadAnswer { address, what }));
                 }
                 Err(error) => {
@@ -186,8 +232,8 @@ impl Discovery {
                 }
             }
         }
-        // A cluster restored under another name. Only now, when no seed knows the one at hand.
-        if let Some((view, address)) = other_cluster {
+        // A cluster restored under another name. Only now, when nobody knows the one at hand.
+        if let (Some((view, address)), true) = (other_cluster, older.is_empty()) {
             self.take_over(shared, view, &address);
             return Ok(());
         }
@@ -230,10 +276,7 @@ impl Discovery {
         let mut last = OpenError::NoAnswer("its name has no address".into());
         for address in net.addresses(endpoint, deadline)? {
             let from = shared.view.load().as_ref().map(|view| view.token());
-            let asked =
-                net.connect(endpoint, address, deadline, &shared.counters).and_then(|connection| {
-                    net.topology(connection, endpoint, expected, from, deadline)
-                });
+            let asked = net.greet(endpoint, address, expected, from, deadline, &shared.counters);
             match asked.and_then(|(connection, told)| {
                 let by = told.by;
                 let asked = self.judge(shared, endpoint, told, deadline)?;
@@ -264,10 +307,8 @@ impl Discovery {
                 // What differs was of no use. Once more, everything, over a connection of its own.
                 let mut answer = Err(OpenError::NoAnswer("its name has no address".into()));
                 for socket in shared.net.addresses(endpoint, deadline)? {
-                    answer =
-                        shared.net.connect(endpoint, socket, deadline, &shared.counters).and_then(
-                            |new| shared.net.topology(new, endpoint, Some(told.by), None, deadline),
-                        );
+                    let (by, counters) = (Some(told.by), &shared.counters);
+                    answer = shared.net.greet(endpoint, socket, by, None, deadline, counters);
                     if answer.is_ok() {
                         break;
                     }
@@ -284,14 +325,15 @@ impl Discovery {
                     self.take_over(shared, view, &address);
                     return Ok(Asked::Settled);
                 }
-                Verdict::Older(token) => {
+                Verdict::Older(view) => {
+                    let token = view.token();
                     count(&shared.counters.older_refused);
                     if let Some(ours) = current.as_ref().map(|view| view.token()) {
                         shared.config.observer.tell(|| Event::Older { address, token, ours });
                     }
-                    return Ok(Asked::NotTaken(None));
+                    return Ok(Asked::Older(view));
                 }
-                Verdict::OtherCluster(view) => return Ok(Asked::NotTaken(Some(view))),
+                Verdict::OtherCluster(view) => return Ok(Asked::OtherCluster(view)),
                 Verdict::NeedWhole => {}
                 Verdict::Bad(what) => {
                     return Err(OpenError::NoTopology(Error::BadAnswer { address, what }));
@@ -314,55 +356,5 @@ impl Discovery {
             from,
             token,
         });
-    }
-}
-
-impl Shared {
-    /// Says what a node was seen to have, and wakes the discovery where that is news. An older ring
-    /// of a node that lags is none.
-    pub(crate) fn heard(&self, node: Uuid, cluster: Option<Uuid>, token: Option<Token>) {
-        self.last_heard.store(self.born.elapsed().as_millis() as u64, Ordering::Relaxed);
-        let (Some(token), Some(view)) = (token, &*self.view.load()) else { return };
-        if token == view.token() || cluster != Some(view.snapshot().cluster().uuid) {
-            return;
-        }
-        if token.ordinal < view.token().ordinal {
-            count(&self.counters.older_refused);
-            return;
-        }
-        self.wake(Wake { node: Some(node), token: Some(token) });
-    }
-
-    /// Wakes the discovery. Where it is awake already, it will look after this, too.
-    pub(crate) fn wake(&self, wake: Wake) {
-        let _ = self.wakes.try_send(wake);
-    }
-
-    /// Has a node asked now, and waits for what comes of it.
-    pub(crate) fn ask_and_wait(&self, time: Duration) -> Outcome {
-        let deadline = Deadline::after(time);
-        let ticket = self.progress.ticket();
-        loop {
-            if let Some(outcome) = self.progress.outcome(ticket) {
-                return outcome;
-            }
-            if deadline.left().is_none() {
-                let last = "no node has told its topology yet".to_owned();
-                return Err(Arc::new(Error::Timeout { after: time, last }));
-            }
-            self.wake(Wake { node: None, token: None });
-            self.progress.wait(self.progress.ticket(), || false, deadline);
-        }
-    }
-
-    /// Wakes the discovery and waits until the view is another than `used`, or it has asked.
-    pub(crate) fn refresh_and_wait(&self, used: Token, wake: Wake, deadline: Deadline) {
-        let changed = || self.view.load().as_ref().is_none_or(|view| view.token() != used);
-        let ticket = self.progress.ticket();
-        if changed() {
-            return;
-        }
-        self.wake(wake);
-        self.progress.wait(ticket, changed, deadline);
     }
 }

@@ -3,14 +3,15 @@
 use std::io;
 use std::sync::Arc;
 
-use ringtail_core::topology::{Endpoint, MemberEntry};
+use ringtail_core::topology::{Endpoint, MemberEntry, Protocol};
 
 use super::{Answer, Call};
 use crate::content::Source;
 use crate::event::{Event, Why};
-use crate::http::{BodyReader, Connection, Deadline, ResponseHead, SendError};
+use crate::http::{AUTHORIZATION, BodyReader, Connection, Deadline, ResponseHead, SendError};
 use crate::identity::{Bearing, Identity};
 use crate::net::OpenError;
+use crate::paths::Base;
 use crate::pool::NodePool;
 use crate::retry::Kind;
 use crate::seed::url;
@@ -23,6 +24,8 @@ pub(super) enum Failed {
     NotSent(String),
     /// Something of it went out.
     Lost(String),
+    /// What came back is no answer. Asked again, the node would say the same.
+    Bad(String),
     /// The content could not be read on this side.
     Local(io::Error),
 }
@@ -107,9 +110,18 @@ impl Attempt<'_> {
         let Some(left) = self.patience.left() else {
             return Err(Failed::NotSent("no time was left".into()));
         };
-        let target = self.call.target(self.identity().cluster, left);
+        let cluster = self.identity().cluster;
+        let target = self.call.target(&shared.net.paths, endpoint, cluster, left);
         let mut head = shared.net.head(self.call.method, &target, endpoint);
         for (name, value) in &self.call.fields {
+            if name.eq_ignore_ascii_case(AUTHORIZATION) && endpoint.protocol != Protocol::Https {
+                // Riak with security on refuses http anyway, and without security asks for none.
+                shared.config.observer.tell(|| Event::Withheld {
+                    node: self.member.name.clone(),
+                    address: url(endpoint),
+                });
+                continue;
+            }
             head.field(name, value);
         }
         if !self.call.is_riaks() {
@@ -118,16 +130,16 @@ impl Attempt<'_> {
         }
         let ask_first = source.ask_first();
         let body = source.body().map_err(Failed::Local)?;
-        let response =
-            connection.exchange(head, body, ask_first, self.patience).map_err(|error| {
-                let what = match error {
-                    SendError::Body(error) => return Failed::Local(error),
-                    SendError::Connection(error) => error.to_string(),
-                    SendError::Protocol(what) => what.to_owned(),
-                };
-                pool.suspect();
-                Failed::Lost(what)
-            })?;
+        let response = connection.exchange(head, body, ask_first, self.patience).map_err(
+            |error| match error {
+                SendError::Body(error) => Failed::Local(error),
+                SendError::Protocol(what) => Failed::Bad(what.to_owned()),
+                SendError::Connection(error) => {
+                    pool.suspect();
+                    Failed::Lost(error.to_string())
+                }
+            },
+        )?;
         self.check(&response, endpoint, pool)?;
         self.answer(connection, response, endpoint, pool)
     }
@@ -148,15 +160,23 @@ impl Attempt<'_> {
             self.shared.heard(self.member.uuid, bearing.cluster, bearing.token);
             return Ok(());
         };
-        // Riak or its HTTP server refused before any resource was asked.
+        let is_webmachines_404 = bearing.identity().is_none() && response.status == 404;
+        // Riak or its HTTP server refused before any resource was asked: nothing was carried out.
         if bearing.identity().is_none()
             && matches!(response.status, 400 | 401 | 403 | 405 | 413 | 414 | 426 | 431)
         {
             return Ok(());
         }
+        if self.call.base == Base::Document && is_webmachines_404 {
+            return Err(Failed::Bad(
+                "it has no /explore there: its 'prefixes' leave that out, or Ringtail does not \
+                 run there any more"
+                    .to_owned(),
+            ));
+        }
         pool.suspect();
         // Without our headers a 404 is webmachine's, which knows no such route.
-        if bearing.identity().is_none() && response.status == 404 {
+        if is_webmachines_404 {
             let why = "Ringtail does not run there any more; type ringtail:start(). in riak attach"
                 .to_owned();
             self.shared.failed(&self.member.name, &OpenError::NoAnswer(why.clone()));
@@ -176,7 +196,7 @@ impl Attempt<'_> {
     ) -> Result<Answer, Failed> {
         let framing = response
             .framing(self.call.method == "HEAD")
-            .map_err(|what| Failed::Lost(what.to_owned()))?;
+            .map_err(|what| Failed::Bad(what.to_owned()))?;
         let (pool, endpoint) = (Arc::clone(pool), endpoint.clone());
         let max = self.shared.config.max_idle_per_node;
         let give_back = Box::new(move |connection| pool.give_back(&endpoint, connection, max));

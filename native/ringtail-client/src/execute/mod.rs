@@ -9,14 +9,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ringtail_core::hash_key;
+use ringtail_core::topology::Endpoint;
 use uuid::Uuid;
 
 use crate::content::Source;
 use crate::discovery::Wake;
 use crate::error::Error;
-use crate::event::{Event, Why};
+use crate::event::Why;
 use crate::http::{BodyReader, Deadline, ResponseHead};
 use crate::object::ObjectName;
+use crate::paths::{Base, Paths};
 use crate::properties::BucketProperties;
 use crate::retry::{Happened, Kind, Next, Retry};
 use crate::shared::Shared;
@@ -30,11 +32,9 @@ use weigh::Weighed;
 pub(crate) struct Call {
     pub(crate) method: &'static str,
     pub(crate) kind: Kind,
-    /// What stands before the cluster's UUID in the path. Without a cluster in it the path is
-    /// Riak's own.
-    pub(crate) before_cluster: &'static str,
-    /// What stands after it, with the query.
-    pub(crate) after_cluster: String,
+    pub(crate) base: Base,
+    /// What stands after the base, with the query.
+    pub(crate) path: String,
     pub(crate) fields: Vec<(String, Vec<u8>)>,
     /// How long to wait, all pauses together, for a cluster that cannot serve it now; without a
     /// limit, until the deadline.
@@ -42,22 +42,20 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// One of Riak's own paths: its answers do not bear Ringtail's headers.
     fn is_riaks(&self) -> bool {
-        self.before_cluster.is_empty()
+        self.base == Base::Riak
     }
 
     /// The path and query, with the time that is left for Riak to keep to.
-    fn target(&self, cluster: Uuid, left: Duration) -> String {
-        if self.is_riaks() {
-            return self.after_cluster.clone();
+    fn target(&self, paths: &Paths, endpoint: &Endpoint, cluster: Uuid, left: Duration) -> String {
+        let target = paths.target(self.base, endpoint, cluster, &self.path);
+        match self.base {
+            Base::Riak | Base::Document | Base::Topology => target,
+            Base::Object => {
+                let mark = if self.path.contains('?') { '&' } else { '?' };
+                format!("{target}{mark}timeout={}", left.as_millis().max(1))
+            }
         }
-        if !self.before_cluster.starts_with("/riak/") {
-            return format!("{}{cluster}{}", self.before_cluster, self.after_cluster);
-        }
-        let mark = if self.after_cluster.contains('?') { '&' } else { '?' };
-        let left = left.as_millis().max(1);
-        format!("{}{cluster}{}{mark}timeout={left}", self.before_cluster, self.after_cluster)
     }
 }
 
@@ -100,6 +98,8 @@ impl Shared {
         let mut retry = Retry::new(call.kind);
         let mut view = self.view();
         let mut excluded: Vec<Uuid> = Vec::new();
+        // Whoever has given an answer that is none would give it again.
+        let mut useless: Vec<Uuid> = Vec::new();
         let mut last = Trouble::default();
         let mut first = true;
         loop {
@@ -158,18 +158,13 @@ impl Shared {
                             Happened::NotSent
                         }
                         Err(Failed::Lost(why)) => {
-                            self.config.observer.tell(|| Event::Failed {
-                                node: member.name.clone(),
-                                why: why.clone(),
-                            });
-                            if call.kind == Kind::Write {
-                                return Err(Error::UnknownOutcome {
-                                    node: member.name.clone(),
-                                    cause: why,
-                                });
-                            }
-                            last.note(&member.name, why);
+                            last.lost(self, call.kind, &member.name, why)?;
                             Happened::Lost
+                        }
+                        Err(Failed::Bad(why)) => {
+                            useless.push(member.uuid);
+                            last.lost(self, call.kind, &member.name, why)?;
+                            Happened::BadAnswer
                         }
                     };
                     excluded.push(member.uuid);
@@ -179,11 +174,11 @@ impl Shared {
             first = false;
             match retry.next(happened, source.is_whole(), left, &mut chance) {
                 Next::Another => {}
-                Next::GiveUp => return Err(last.unavailable()),
+                Next::GiveUp => return Err(last.given_up(happened)),
                 Next::Wait(_) | Next::Refresh(_) if is_enough() => return Err(last.unavailable()),
                 Next::Wait(pause) => {
                     last.rest(pause, deadline, time)?;
-                    excluded.clear();
+                    excluded.clone_from(&useless);
                 }
                 Next::Refresh(pause) => {
                     let node = match happened {
@@ -193,13 +188,13 @@ impl Shared {
                     self.refresh_and_wait(view.token(), Wake { node, token: None }, deadline);
                     if self.view().token() == view.token() && left == 0 {
                         last.rest(pause, deadline, time)?;
-                        excluded.clear();
+                        excluded.clone_from(&useless);
                     }
                 }
             }
             let now = self.view();
             if now.token() != view.token() {
-                excluded.clear();
+                excluded.clone_from(&useless);
             }
             view = now;
         }

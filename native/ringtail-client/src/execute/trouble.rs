@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use crate::error::Error;
+use crate::event::Event;
 use crate::http::Deadline;
+use crate::retry::{Happened, Kind};
+use crate::shared::Shared;
 
 /// The failures of one request.
 #[derive(Debug, Default)]
@@ -48,6 +51,40 @@ impl Trouble {
             return Error::Timeout { after: time, last: "no node was tried yet".into() };
         }
         Error::Timeout { after: time, last: self.told() }
+    }
+
+    /// The connection failed, or what came over it was no answer. A write is over by that: whether
+    /// it was carried out is unknown.
+    pub(super) fn lost(
+        &mut self,
+        shared: &Shared,
+        kind: Kind,
+        node: &str,
+        why: String,
+    ) -> Result<(), Error> {
+        shared.config.observer.tell(|| Event::Failed { node: node.to_owned(), why: why.clone() });
+        match kind {
+            Kind::Write => Err(Error::UnknownOutcome { node: node.to_owned(), cause: why }),
+            Kind::Read => {
+                self.note(node, why);
+                Ok(())
+            }
+        }
+    }
+
+    /// The error when the retry policy gives up after this.
+    pub(super) fn given_up(mut self, happened: Happened) -> Error {
+        match happened {
+            Happened::BadAnswer => {
+                let (address, what) = self.failures.pop().unwrap_or_default();
+                Error::BadAnswer { address, what }
+            }
+            Happened::NotSent
+            | Happened::Lost
+            | Happened::Misdirected { .. }
+            | Happened::Unavailable { .. }
+            | Happened::NoneLeft => self.unavailable(),
+        }
     }
 
     /// The error when nothing more can be tried.

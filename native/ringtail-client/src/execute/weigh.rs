@@ -10,8 +10,10 @@ use super::{Answer, Call, Goal};
 use crate::content::Source;
 use crate::error::Error;
 use crate::event::Event;
+use crate::http::LONGEST;
 use crate::identity::Bearing;
 use crate::net::{MESSAGE_LIMIT, refusal, said};
+use crate::paths::Base;
 use crate::properties::BucketProperties;
 use crate::retry::{Happened, Kind};
 use crate::shared::Shared;
@@ -66,6 +68,7 @@ impl Shared {
                 let retry_after = answer.head.headers.text("Retry-After");
                 let retry_after =
                     retry_after.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
+                let retry_after = retry_after.map(|time| time.min(LONGEST));
                 let (code, message) = said(&answer.message());
                 self.config.observer.tell(|| Event::Unavailable {
                     node: answer.node.clone(),
@@ -104,7 +107,8 @@ impl Shared {
         };
         Error::Unavailable {
             message: format!(
-                "no node that could serve this publishes an {protocol} endpoint: configure listener.{protocol} there{others}"
+                "no node that could serve this publishes an {protocol} endpoint: \
+                 configure listener.{protocol} there{others}"
             ),
             retry_after: None,
         }
@@ -126,8 +130,8 @@ impl Shared {
         let call = Call {
             method: "GET",
             kind: Kind::Read,
-            before_cluster: "",
-            after_cluster: path,
+            base: Base::Riak,
+            path,
             fields: Vec::new(),
             patience,
         };

@@ -23,6 +23,9 @@ pub(crate) use stream::Dial;
 
 use std::time::{Duration, Instant};
 
+/// The field whose value is a secret.
+pub(crate) const AUTHORIZATION: &str = "Authorization";
+
 /// Nothing takes longer, whatever time it is given: no clock overflows, and Riak's timers (2^32 ms)
 /// hold it.
 pub(crate) const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);

@@ -146,23 +146,6 @@ fn security_in_the_way_is_told_as_such() {
 }
 
 #[test]
-fn credentials_go_with_every_request() {
-    let cluster = Cluster::start(2);
-    let url = cluster.url(0).replace("http://", "http://ann:s%20cret@");
-    let client = Client::connect(Config::new([url]).unwrap()).unwrap();
-    put(&client, &ringtail_client::ObjectName::new("b", "k"), b"x");
-    let asked: Vec<_> = (0..2).flat_map(|node| cluster.log(node)).collect();
-    assert!(asked.len() >= 3);
-    for logged in asked {
-        assert!(
-            logged
-                .headers
-                .contains(&("Authorization".to_owned(), b"Basic YW5uOnMgY3JldA==".to_vec()))
-        );
-    }
-}
-
-#[test]
 fn seeds_that_do_not_go_together() {
     assert!(Config::new(Vec::<String>::new()).is_err());
     assert!(

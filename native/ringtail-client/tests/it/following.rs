@@ -87,7 +87,7 @@ fn a_difference_is_fetched_and_not_the_whole() {
     client.refresh(Duration::from_secs(5));
     let asked: Vec<String> =
         (0..4).flat_map(|node| cluster.log(node)).map(|logged| logged.target).collect();
-    assert_eq!(asked, [format!("/explore/clusters/default/topology?from={before}")]);
+    assert_eq!(asked, [format!("/ringtail/clusters/default/topology?from={before}")]);
     assert_eq!(client.view().snapshot().canonical(), cluster.canonical());
 }
 

@@ -1,12 +1,16 @@
 //! The client against a cluster whose nodes do what the test says.
 #![allow(missing_docs)]
 
+mod agreement;
 mod bad_answers;
 mod following;
+mod framing;
 mod identity;
 mod objects;
 mod outcomes;
 mod pass;
+mod paths;
+mod secrets;
 mod soak;
 mod tls;
 

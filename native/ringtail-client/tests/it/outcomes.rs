@@ -202,3 +202,28 @@ fn a_refusal_in_the_middle_of_a_body_is_told_and_not_lost_in_a_broken_pipe() {
         .unwrap_err();
     assert!(matches!(error, Error::UnknownOutcome { .. }), "{error}");
 }
+
+#[test]
+fn the_longest_times_there_are_overflow_nothing() {
+    let cluster = Cluster::start(2);
+    let config = Config::new([cluster.url(0)])
+        .unwrap()
+        .timeout(Duration::MAX)
+        .connect_timeout(Duration::MAX)
+        .poll_interval(Duration::MAX)
+        .properties_ttl(Duration::MAX);
+    let client = Client::connect(config).unwrap();
+    let name = ObjectName::new("b", "k");
+    put(&client, &name, b"x");
+    assert_eq!(content(&client, &name), b"x");
+    let timeout = Some(Duration::MAX);
+    let options = ringtail_client::ReadOptions { timeout, ..Default::default() };
+    assert!(matches!(client.get(&name, &options).unwrap(), Fetched::Object(_)));
+    client.refresh(Duration::MAX);
+    client.check(Duration::MAX).unwrap();
+    client.properties_within(b"default", b"c", Duration::MAX, Duration::MAX).unwrap();
+    for (_, logged) in cluster.served() {
+        let (_, timeout) = logged.target.rsplit_once("timeout=").unwrap();
+        assert!(timeout.parse::<u64>().unwrap() < 1 << 32, "Riak's timers hold it: {logged:?}");
+    }
+}

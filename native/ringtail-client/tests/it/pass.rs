@@ -151,3 +151,33 @@ fn checking_says_who_told_or_why_nobody_did() {
     cluster.revive(1);
     assert_eq!(client.check(Duration::from_secs(10)).unwrap().1, cluster.uuid(1));
 }
+
+#[test]
+fn what_a_field_means_for_this_hop_ends_here() {
+    let cluster = Cluster::start(1);
+    let client = client(&cluster);
+    let name = ObjectName::new("b", "k");
+    let mut put = pass("PUT", PassTo::Object(&name));
+    put.query = "?timeout=99999999999999999999&w=1";
+    let fields = [
+        ("Connection", "if-none-match, x-other"),
+        ("If-None-Match", "\"none\""),
+        ("X-Other", "x"),
+        ("Content-Type", "text/plain"),
+        ("Referer", "http://explorer/"),
+        ("Origin", "http://explorer"),
+        ("X-Forwarded-For", "8.8.8.8"),
+        ("Forwarded", "for=8.8.8.8"),
+        ("Transfer-Encoding", "gzip"),
+    ];
+    put.fields =
+        fields.iter().map(|(name, value)| ((*name).into(), value.as_bytes().to_vec())).collect();
+    assert_eq!(client.pass(put, Some(Content::Bytes(b"x"))).unwrap().status, 204);
+    let (_, logged) = cluster.served().pop().unwrap();
+    let names: Vec<&str> = logged.headers.iter().map(|(name, _)| name.as_str()).collect();
+    let sent = ["Host", "If-None-Match", "Content-Type", "X-Ringtail-Route", "Content-Length"];
+    assert_eq!(names, sent);
+    let (before, timeout) = logged.target.rsplit_once("timeout=").unwrap();
+    assert!(before.ends_with("?w=1&"), "{logged:?}");
+    assert!(timeout.parse::<u64>().unwrap() <= 10_000);
+}

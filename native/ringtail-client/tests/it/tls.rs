@@ -10,14 +10,15 @@ use rustls::pki_types::PrivateKeyDer;
 
 use super::{content, put};
 
-struct Authority {
+/// A CA of these tests.
+pub struct Authority {
     certificate: Certificate,
     issuer: Issuer<'static, KeyPair>,
     directory: tempfile::TempDir,
 }
 
 impl Authority {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new([]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -35,6 +36,11 @@ impl Authority {
         path
     }
 
+    /// Trust in it.
+    pub fn trusted(&self) -> TlsOptions {
+        TlsOptions { ca: Some(self.ca()), identity: None }
+    }
+
     fn ca(&self) -> PathBuf {
         self.write("ca.pem", &self.certificate.pem())
     }
@@ -49,7 +55,7 @@ impl Authority {
     }
 
     /// A cluster whose nodes bear a certificate of that name, and want one of their clients or not.
-    fn cluster(&self, name: &str, host: &str, clients: bool) -> Cluster {
+    pub fn cluster(&self, name: &str, host: &str, clients: bool) -> Cluster {
         let (certificate, key) = self.issue(name);
         let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -30,7 +30,7 @@ pub struct NodeArgs {
     /// PEM file of the client certificate's private key
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub cert_key: Option<PathBuf>,
-    /// User for Riak's security; the password is taken from RINGTAIL_PASSWORD
+    /// User for Riak's security, with https URLs only; the password is taken from RINGTAIL_PASSWORD
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
 }
