@@ -29,6 +29,7 @@
 %% A companion that will be started within so many milliseconds is worth waiting for.
 -define(WORTH_WAITING, 300).
 -define(PING_EVERY, 2000).
+-define(STARTED_AGAIN, "; it is started again in a while").
 -define(DEFAULT_HANG_TIMEOUT, 10000).
 -define(IDLE_END, 60000).
 -define(DEFAULT_MOST_REQUESTS, 1024).
@@ -340,10 +341,11 @@ again(#state{life = Life} = State) ->
     Timer = erlang:start_timer(Delay, self(), start),
     refused_unless_near(Delay, State#state{phase = {down, Timer}, life = Later}).
 
-%% Nobody is kept waiting for a start that is far off.
+%% Nobody is kept waiting for a start that is far off. When it is to be is not said: whoever logs a
+%% reason once would log each of these.
 refused_unless_near(Delay, State) when Delay > ?WORTH_WAITING ->
     {Code, Why} = ringtail_port_condition:last_end(State#state.condition),
-    refused(Code, text("~s; the next start is in ~w ms", [Why, Delay]), State);
+    refused(Code, <<Why/binary, ?STARTED_AGAIN>>, State);
 refused_unless_near(_, State) ->
     State.
 

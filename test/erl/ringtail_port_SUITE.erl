@@ -176,7 +176,7 @@ an_executable_that_fails_is_tried_less_and_less(Config) ->
 %% While the next start is near, calls wait for it.
 eventually_refused() ->
     {error, {Code, Detail}} = ringtail_port:call(version, {}),
-    case binary:match(Detail, <<"the next start is in">>) of
+    case binary:match(Detail, <<"it is started again in a while">>) of
         nomatch -> eventually_refused();
         _ -> {error, {Code, Detail}}
     end.
