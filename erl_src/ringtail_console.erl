@@ -19,10 +19,13 @@ explained({ringtail, {"no such file or directory", "ringtail.app"}}) ->
 explained(Reason) ->
     Reason.
 
-%% @doc Stops it and leaves the node as it was.
+%% @doc Stops it and leaves the node as it was: clients are told of it no more. A node that is stopped as
+%% a whole keeps its entry in the ring, for it comes back.
 -spec stop() -> ok | {error, term()}.
 stop() ->
+    HasRing = whereis(riak_core_ring_manager) =/= undefined,
     case application:stop(ringtail) of
+        ok when HasRing -> ringtail_listeners:take_back();
         ok -> ok;
         {error, {not_started, ringtail}} -> ok;
         {error, _} = Error -> Error

@@ -190,13 +190,12 @@ topology_difference(FromToken, FromCanonical, ToToken, ToCanonical, Up) ->
 node_uuid(ClusterUuid, Node) ->
     ask(name(), node_uuid, [ClusterUuid, Node]).
 
-%% @doc The engine that answers from now on, or what was configured in place of one.
--spec name() -> nif | port | term().
+%% @doc The engine that answers from now on.
+-spec name() -> nif | port.
 name() ->
-    case application:get_env(ringtail, engine) of
-        undefined -> automatic();
-        {ok, auto} -> automatic();
-        {ok, Engine} -> Engine
+    case ringtail_config:engine() of
+        auto -> automatic();
+        Engine -> Engine
     end.
 
 %% @doc Whether the engine can be asked now, for those who would rather do without than wait.
@@ -354,9 +353,7 @@ ask(nif, Function, Args) ->
         error:{nif_not_loaded, Why} -> no_library(Why)
     end;
 ask(port, Function, Args) ->
-    ringtail_port_engine:call(Function, Args);
-ask(Other, _, _) ->
-    {error, {bad_engine, text("{ringtail, engine} is ~p: it must be nif, port or auto", [Other])}}.
+    ringtail_port_engine:call(Function, Args).
 
 no_library({Reason, Text}) ->
     {error, {no_engine, text("the NIF library does not load (~p): ~ts", [Reason, Text])}}.

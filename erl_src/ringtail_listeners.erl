@@ -1,28 +1,34 @@
-%% @doc Publishes this node's endpoints in the ring, and knows those of nodes that did not publish any.
+%% @doc Publishes this node's endpoints in the ring, and knows those of nodes that did not publish
+%% any.
 %%
-%% Publishing is a ring transaction, which gossips: it is done only when the ring says something else, at most every
-%% few seconds, and never by a process that others wait for. Readers use the table and the ring's snapshot, without
-%% a message to this process.
+%% Publishing is a ring transaction, which gossips: it is done only when the ring says something
+%% else, at most every few seconds, and never by a process that others wait for. Readers use the
+%% table and the ring's snapshot, without a message to this process.
 -module(ringtail_listeners).
 
 -behaviour(gen_server).
 
--export([start_link/0, of_node/2, ring_changed/0, down/1]).
+-export([start_link/0, of_node/2, ring_changed/0, down/1, take_back/0]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
 
 -define(TABLE, ?MODULE).
-%% How often the configuration is compared with the ring, in ms. A listener is changed by hand, so seldom.
+%% How often the configuration is compared with the ring, in ms. A listener is changed by hand, so
+%% seldom.
 -define(COMPARE_MS, 10000).
 -define(PUBLISH_PAUSE_MS, 2000).
 -define(ASK_MS, 2000).
+-define(TAKE_BACK_MS, 5000).
 
--record(state, {publisher = none :: none | pid(), resting = false :: boolean(), again = false :: boolean()}).
+-record(state, {publisher = none :: none | pid(),
+                resting = false :: boolean(),
+                again = false :: boolean()}).
 
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
-%% @doc Where to reach a node by this scheme: from the ring, else asked of the node itself once and kept until it goes
-%% down. The asking is done by the caller, so that one slow node holds up nobody else.
+%% @doc Where to reach a node by this scheme: from the ring, else asked of the node itself once
+%% and kept until it goes down. The asking is done by the caller, so that one slow node holds up
+%% nobody else.
 -spec of_node(node(), ringtail_endpoints:scheme()) ->
           {ok, {Host :: string(), inet:port_number()}} | {error, no_endpoint | unreachable}.
 of_node(Node, Scheme) ->
@@ -50,7 +56,8 @@ asked(Node) ->
         error:badarg -> {error, unreachable}    % being stopped
     end.
 
-%% The plain configuration is asked for, not one of our functions, so that a node without Ringtail can answer too.
+%% The plain configuration is asked for, not one of our functions, so that a node without Ringtail
+%% can answer too.
 ask(Node) ->
     try [{Scheme, setting(Node, Scheme)} || Scheme <- [http, https, pb]] of
         Configured ->
@@ -78,6 +85,18 @@ ring_changed() ->
 down(Nodes) ->
     _ = [catch ets:delete(?TABLE, Node) || Node <- Nodes],
     ok.
+
+%% @doc Takes out of the ring what this node published. For when the application does not run any more:
+%% while it runs it says what is configured. A ring manager that is busy does it later.
+-spec take_back() -> ok.
+take_back() ->
+    {Taker, Monitor} = spawn_monitor(fun() -> publish(ringtail_endpoints:to_meta([])) end),
+    receive
+        {'DOWN', Monitor, process, Taker, _} -> ok
+    after ?TAKE_BACK_MS ->
+        erlang:demonitor(Monitor, [flush]),
+        ok
+    end.
 
 %% ---- gen_server ----
 
@@ -124,20 +143,23 @@ compare(#state{resting = true} = State) ->
 compare(State) ->
     case differs() of
         {true, Meta} ->
-            Publisher = spawn_link(fun() -> riak_core_ring_manager:ring_trans(fun ringtail_endpoints:publish/2, Meta) end),
+            Publisher = spawn_link(fun() -> publish(Meta) end),
             State#state{publisher = Publisher, resting = true};
         false ->
             State
     end.
 
+publish(Meta) ->
+    riak_core_ring_manager:ring_trans(fun ringtail_endpoints:publish/2, Meta).
+
+%% What the ring shall say of this node, where it says something else. A node that publishes no
+%% more takes back what it had published.
 differs() ->
-    Published = ringtail_ring:endpoints(node()),
-    case ringtail_config:publish() andalso ringtail_ring:is_member(node()) of
-        true ->
-            case ringtail_endpoints:local() of
-                Published -> false;
-                Local -> {true, ringtail_endpoints:to_meta(Local)}
-            end;
-        false ->
-            false
+    Wanted = ringtail_endpoints:to_meta([Endpoint || ringtail_config:publish(),
+                                                     Endpoint <- ringtail_endpoints:local()]),
+    Nothing = ringtail_endpoints:to_meta([]),
+    case ringtail_ring:published() of
+        Wanted -> false;
+        undefined when Wanted =:= Nothing -> false;
+        _ -> ringtail_ring:is_member(node()) andalso {true, Wanted}
     end.

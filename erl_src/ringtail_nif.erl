@@ -72,9 +72,9 @@ load({ok, Path}, Tries) ->
 %% without `.so'), else beside this module, else in the application's priv directory.
 -spec library() -> {ok, file:filename()} | {error, {no_library, string()}}.
 library() ->
-    Paths = case application:get_env(ringtail, nif_path) of
-                {ok, Configured} -> [without_extension(Configured)];
-                undefined -> ringtail_files:places(?MODULE, file_name())
+    Paths = case ringtail_config:nif_path() of
+                undefined -> ringtail_files:places(?MODULE, file_name());
+                Configured -> [without_extension(Configured)]
             end,
     case [Path || Path <- Paths, filelib:is_regular(Path ++ extension())] of
         [Path | _] ->

@@ -10,7 +10,6 @@
 
 -define(OWNER, ringtail_port).
 -define(TABLE, ringtail_port).
--define(DEFAULT_TIMEOUT, 5000).
 %% How often one who waits sees whether the owner, which tells all who wait when it ends in good
 %% order, is there at all. To monitor it would cost more than the rest of a request. In ms.
 -define(LOOK_EVERY, 200).
@@ -24,11 +23,7 @@
 %% @doc Has the companion do something, within `{ringtail, port_timeout}' milliseconds (5000).
 -spec call(atom(), tuple()) -> {ok, term()} | failure().
 call(Operation, Arguments) ->
-    Timeout = case application:get_env(ringtail, port_timeout) of
-                  {ok, Configured} -> Configured;
-                  undefined -> ?DEFAULT_TIMEOUT
-              end,
-    call(Operation, Arguments, Timeout).
+    call(Operation, Arguments, ringtail_config:port_timeout()).
 
 -spec call(atom(), tuple(), timeout()) -> {ok, term()} | failure().
 call(Operation, Arguments, Timeout) ->

@@ -30,9 +30,7 @@
 -define(WORTH_WAITING, 300).
 -define(PING_EVERY, 2000).
 -define(STARTED_AGAIN, "; it is started again in a while").
--define(DEFAULT_HANG_TIMEOUT, 10000).
 -define(IDLE_END, 60000).
--define(DEFAULT_MOST_REQUESTS, 1024).
 %% As many messages at least are taken for one write, where so many are there, and one more for
 %% every eight that wait. More would save more writes, but the companion and this VM would work in
 %% turns instead of at once.
@@ -176,7 +174,7 @@ more_requests(Count, State) ->
     end.
 
 requested(Id, Pid, Ref, Frame, State) ->
-    case State#state.waiting >= env(port_max_requests, ?DEFAULT_MOST_REQUESTS) of
+    case State#state.waiting >= ringtail_config:port_max_requests() of
         true ->
             Pid ! {Ref, {refused, busy, <<"too many requests wait for the companion: try again "
                                           "later, or raise {ringtail, port_max_requests}">>}},
@@ -380,7 +378,7 @@ ping(#state{phase = up, own = none} = State) ->
     {Id, Frame} = own_request(version, {}),
     written(unwritten(frame, Id, Frame, State#state{own = Id, own_since = now_ms()}));
 ping(#state{phase = up, own_since = Since} = State) ->
-    case now_ms() - Since > env(port_hang_timeout, ?DEFAULT_HANG_TIMEOUT) of
+    case now_ms() - Since > ringtail_config:port_hang_timeout() of
         true -> killed(<<"it did not answer any more">>, State);
         false -> State
     end;
@@ -404,12 +402,6 @@ report(#state{phase = Phase, waiting = Waiting, os_pid = OsPid, starts = Starts,
 
 now_ms() ->
     ringtail_clock:micros() div 1000.
-
-env(Key, Default) ->
-    case application:get_env(ringtail, Key) of
-        {ok, Value} -> Value;
-        undefined -> Default
-    end.
 
 text(Format, Args) ->
     unicode:characters_to_binary(io_lib:format(Format, Args)).

@@ -20,9 +20,9 @@
 %% application's priv directory.
 -spec executable() -> {ok, file:filename()} | {error, {no_companion, binary()}}.
 executable() ->
-    Paths = case application:get_env(ringtail, companion) of
-                {ok, Configured} -> [Configured];
-                undefined -> ringtail_files:places(?MODULE, "ringtail")
+    Paths = case ringtail_config:companion() of
+                undefined -> ringtail_files:places(?MODULE, "ringtail");
+                Configured -> [Configured]
             end,
     case [Path || Path <- Paths, filelib:is_regular(Path)] of
         [Path | _] ->

@@ -13,7 +13,7 @@
 
 %% Reading, from any process
 -export([ring/0, here/0, is_there/0, identity/0, headers/0, prepared_headers/0, members/0]).
--export([is_member/1, endpoints/1, preflist/0, info/0, up/0, history/0, state/0, builds/0]).
+-export([is_member/1, endpoints/1, published/0, preflist/0, info/0, up/0, history/0, state/0, builds/0]).
 %% Following
 -export([start_link/0, refresh/1, reload/2, ring_event/1, up_event/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
@@ -91,6 +91,11 @@ is_member(Node) -> find({endpoints, Node}) =/= none.
 %% @doc The endpoints that a node published in the ring.
 -spec endpoints(node()) -> [ringtail_endpoints:endpoint()].
 endpoints(Node) -> value({endpoints, Node}, []).
+
+%% @doc What this node's own metadata in the ring is, whatever that is; undefined where there is
+%% none.
+-spec published() -> term().
+published() -> value(published, undefined).
 
 %% @doc The cluster preflist as it is sent.
 -spec preflist() -> {ok, Etag :: string(), Json :: binary(), Gzipped :: binary()} | missing().

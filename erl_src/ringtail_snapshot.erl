@@ -1,5 +1,6 @@
-%% @doc Makes a snapshot of a ring: everything a request may want to know of it, computed once per ring and not per
-%% request. A snapshot is a list of objects for the table of `ringtail_ring', which inserts them as one.
+%% @doc Makes a snapshot of a ring: everything a request may want to know of it, computed once per
+%% ring and not per request. A snapshot is a list of objects for the table of `ringtail_ring',
+%% which inserts them as one.
 %%
 %% Calls the engine and reads the ring with riak_core's own functions; no process, no state.
 -module(ringtail_snapshot).
@@ -14,6 +15,7 @@
       | {prepared_headers, ringtail_wm:prepared() | none}
       | {members, [ringtail_topology:member()]}
       | {{endpoints, node()}, [ringtail_endpoints:endpoint()]}
+      | {published, term()}
       | {preflist, Etag :: string(), Json :: binary(), Gzipped :: binary()}
       | {canonical, Canonical :: binary()}
       | {info, [{atom(), term()}]}.
@@ -42,6 +44,7 @@ objects(RingTerm, Self) ->
      {headers, Headers},
      {prepared_headers, ringtail_wm:prepared(Headers)},
      {members, Members},
+     {published, meta(RingTerm, Self)},
      {preflist, binary_to_list(Token), Json, zlib:gzip(Json)},
      {canonical, Canonical},
      {info, ok(ringtail_engine:ring_info(Ring))}
@@ -57,8 +60,11 @@ members(RingTerm, Cluster) ->
     [{Node,
       ok(ringtail_engine:node_uuid(Cluster, ringtail_json:name(Node))),
       riak_core_ring:member_status(RingTerm, Node),
-      ringtail_endpoints:from_meta(riak_core_ring:get_member_meta(RingTerm, Node, ringtail_endpoints:meta_key()))}
+      ringtail_endpoints:from_meta(meta(RingTerm, Node))}
      || Node <- riak_core_ring:all_members(RingTerm)].
+
+meta(RingTerm, Node) ->
+    riak_core_ring:get_member_meta(RingTerm, Node, ringtail_endpoints:meta_key()).
 
 ok({ok, Value}) -> Value;
 ok({error, Failure}) -> throw({?MODULE, Failure}).

@@ -8,7 +8,9 @@
 all() ->
     [several_listeners_are_all_listed, a_wildcard_is_published_under_the_nodes_name, ipv6, no_listener_at_all,
      what_is_no_listener_is_left_out, advertise_overrides, a_bad_advertise_is_named_and_not_used, old_riak_core_setting,
-     meta_round_trip, foreign_meta_is_no_endpoint, urls].
+     meta_round_trip, foreign_meta_is_no_endpoint, urls,
+     a_host_that_is_none_is_neither_published_nor_believed, very_many_endpoints_are_cut_off,
+     listeners_that_are_nonsense_are_left_out].
 
 init_per_testcase(_, Config) ->
     forget(),
@@ -74,6 +76,36 @@ foreign_meta_is_no_endpoint(_) ->
      || Meta <- [undefined, [], [{http, "h", 1}], {ringtail, 2, [{http, <<"h">>, 1}]}, {ringtail, 1, nonsense},
                  {ringtail, 1, [a | b]}, {ringtail, 1, [{http, "h", 1}, {http, <<>>, 1}, {http, <<"h">>, 0},
                                                         {gopher, <<"h">>, 70}, x]}]].
+
+%% A Latin-1 host in one node's `advertise' became a 500 on every other, and one with a line's end
+%% split `Location'.
+a_host_that_is_none_is_neither_published_nor_believed(_) ->
+    application:set_env(riak_api, http, [{"10.0.0.1", 8098}]),
+    [begin
+         ?assertEqual({Host, []}, {Host, ringtail_endpoints:from_meta({ringtail, 1, [{http, Host, 80}]})}),
+         ?assertEqual([], from([{http, [{Host, 80}]}])),
+         application:set_env(ringtail, advertise, [{http, Host, 80}]),
+         ?assertEqual([{http, <<"10.0.0.1">>, 8098}], ringtail_endpoints:local()),
+         ?assertMatch([_], [Problem || Problem <- ringtail_config:problems(),
+                                       string:str(Problem, "advertise") > 0])
+     end || Host <- [<<"h", 246, "st">>, <<"h", 195, 182, "st">>, <<"a\r\nSet-Cookie: b">>, <<"a b">>,
+                     <<"h/">>, <<"u@h">>, <<"h:80">>, <<"10.0.0.1:80">>, <<"1::2::3">>, <<"fe80::1%eth0">>,
+                     <<"h?">>, <<"h#">>, <<"h%41">>, <<"h\"">>, <<0>>, binary:copy(<<"a">>, 256)]],
+    [?assertEqual([{http, Host, 80}], ringtail_endpoints:from_meta({ringtail, 1, [{http, Host, 80}]}))
+     || Host <- [<<"riak_1.example">>, <<"10.0.0.1">>, <<"::1">>, <<"fd00::1">>, <<"::ffff:10.0.0.1">>,
+                 binary:copy(<<"a">>, 255)]].
+
+very_many_endpoints_are_cut_off(_) ->
+    Many = [{http, <<"h">>, Port} || Port <- lists:seq(1, 1000)],
+    ?assertEqual(64, length(ringtail_endpoints:from_meta({ringtail, 1, Many}))),
+    ?assertEqual(64, length(ringtail_endpoints:from_meta(ringtail_endpoints:to_meta(Many)))),
+    ?assertEqual(64, length(from([{http, [{"h", Port} || Port <- lists:seq(1, 1000)]}]))).
+
+%% What another node's configuration holds is asked of it as it is.
+listeners_that_are_nonsense_are_left_out(_) ->
+    [?assertEqual([], from([{http, Listed}]))
+     || Listed <- [nonsense, [a | b], [{[300], 80}], [{[a | b], 80}], [{{1, 2}, 80}], [{undefined, 80}],
+                   [{{a, b, c, d}, 80}]]].
 
 urls(_) ->
     ?assertEqual("http://10.0.0.1:8098", ringtail_endpoints:url({http, "10.0.0.1", 8098})),

@@ -9,13 +9,14 @@
 all() ->
     [start_serves_and_stop_leaves_the_node_as_it_was, started_twice, a_replaced_nif_gets_the_ring_anew,
      a_reload_was_answered_before_the_snapshot_was_there, late_answers_do_not_stay_in_the_mailbox,
+     a_node_that_publishes_no_more_left_its_entry_in_the_ring, a_listener_that_went_stayed_in_the_ring,
      owners_are_printed_with_all_their_digits, started_while_the_ring_changes, decisions_equal_riak_core_while_the_ring_changes,
      a_ring_storm_costs_few_builds, events_without_a_change_cost_no_build, token_is_the_same_on_all_nodes_once_settled,
      console, routes_survive_the_router, without_a_snapshot_503,
      whether_this_node_is_up_goes_with_every_ring, handlers_come_back, a_lost_snapshot_is_built_again,
      started_while_the_node_boots, endpoints_are_published_and_follow_the_configuration].
 
-suite() -> [{timetrap, {seconds, 60}}].
+suite() -> [{timetrap, {seconds, 180}}].
 
 init_per_suite(Config) ->
     [{cluster, ringtail_test_cluster:bare(#{nodes => 3, ring_size => 64, types => types()})} | Config].
@@ -51,6 +52,9 @@ start_serves_and_stop_leaves_the_node_as_it_was(Config) ->
     [ok = rpc(C, Node, ringtail, stop, []) || Node <- nodes(C)],
     [ok = rpc(C, Node, ringtail, stop, []) || Node <- nodes(C)],
     [same(C, Node, Key, Value) || {Node, Facts} <- Before, {Key, Value} <- maps:to_list(Facts)],
+    ok = ringtail_test_cluster:wait(
+           fun() -> [] =:= [Meta || On <- nodes(C), Of <- nodes(C), Meta <- [published(C, On, Of)],
+                                    Meta =/= {ringtail, 1, []}] end),
     [?assertMatch({404, _, _}, get(C, Node, "/explore/clusters/default/preflist")) || Node <- nodes(C)].
 
 same(C, Node, Key, Value) ->
@@ -279,6 +283,39 @@ late_answers_do_not_stay_in_the_mailbox(Config) ->
     [Node | _] = nodes(C),
     ?assertEqual({{error, timeout}, {ok, last}, {error, gone}, []},
                  rpc(C, Node, ringtail_test_probe, late_answers, [])).
+
+a_node_that_publishes_no_more_left_its_entry_in_the_ring(Config) ->
+    C = c(Config),
+    [One, Two | _] = nodes(C),
+    {ringtail, 1, [_ | _]} = Before = published(C, One, Two),
+    ok = rpc(C, Two, application, set_env, [ringtail, publish, false]),
+    ok = everywhere(C, Two, {ringtail, 1, []}),
+    ok = ringtail_test_cluster:wait(
+           fun() -> rpc(C, One, ringtail_ring, endpoints, [Two]) =:= [] end),
+    ok = rpc(C, Two, application, unset_env, [ringtail, publish]),
+    ok = everywhere(C, Two, Before).
+
+a_listener_that_went_stayed_in_the_ring(Config) ->
+    C = c(Config),
+    [One, Two | _] = nodes(C),
+    {ringtail, 1, [_ | _]} = Before = published(C, One, Two),
+    {ok, Listeners} = rpc(C, Two, application, get_env, [riak_api, http]),
+    ok = rpc(C, Two, application, set_env, [riak_api, http, [{"198.51.100.7", 80}]]),
+    Others = [E || {Scheme, _, _} = E <- element(3, Before), Scheme =/= http],
+    ok = everywhere(C, Two, {ringtail, 1, [{http, <<"198.51.100.7">>, 80} | Others]}),
+    ok = rpc(C, Two, application, set_env, [riak_api, http, []]),
+    ok = everywhere(C, Two, {ringtail, 1, Others}),
+    ok = rpc(C, Two, application, set_env, [riak_api, http, Listeners]),
+    ok = everywhere(C, Two, Before).
+
+%% In the rings themselves, and so in the snapshots.
+everywhere(C, Of, Meta) ->
+    ringtail_test_cluster:wait(
+      fun() -> lists:all(fun(On) -> published(C, On, Of) =:= Meta end, nodes(C)) end, 60000).
+
+published(C, On, Of) ->
+    {ok, Ring} = rpc(C, On, riak_core_ring_manager, get_my_ring, []),
+    rpc(C, On, riak_core_ring, get_member_meta, [Ring, Of, ringtail]).
 
 %% An index can have 49 digits; one column less printed asterisks.
 owners_are_printed_with_all_their_digits(Config) ->

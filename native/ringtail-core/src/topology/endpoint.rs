@@ -1,6 +1,7 @@
 //! Where a node listens, as it publishes it in the ring.
 
 use std::fmt;
+use std::net::Ipv6Addr;
 
 use serde::{Deserialize, Serialize};
 
@@ -63,8 +64,26 @@ impl Endpoint {
     }
 }
 
-/// What a node published in the ring's member metadata: `{ringtail, 1, [{http | https | pb, Host, Port}]}`, given without
-/// the version byte. Sorted, each endpoint once. Whatever else stands there is not ours to judge and means none.
+/// How many endpoints of one node are believed, and how long a host may be: as long as a name in
+/// the DNS can be.
+const MOST: usize = 64;
+const HOST_BYTES: usize = 255;
+
+/// A DNS name, an IPv4 address, or an IPv6 address without brackets. The host becomes part of
+/// URLs and of documents, and what other nodes write into the ring is theirs.
+fn host(bytes: &[u8]) -> Option<&str> {
+    let host = str::from_utf8(bytes).ok().filter(|host| (1..=HOST_BYTES).contains(&host.len()))?;
+    let fits = if host.contains(':') {
+        host.parse::<Ipv6Addr>().is_ok()
+    } else {
+        host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
+    };
+    fits.then_some(host)
+}
+
+/// What a node published in the ring's member metadata: `{ringtail, 1, [{http | https | pb, Host,
+/// Port}]}`, given without the version byte. Sorted, each endpoint once. Whatever else stands
+/// there is not ours to judge and means none.
 pub(super) fn published(term: &[u8]) -> Vec<Endpoint> {
     let mut endpoints = read(&mut Cursor::new(term, 0)).ok().flatten().unwrap_or_default();
     endpoints.sort_unstable();
@@ -81,15 +100,15 @@ fn read(cursor: &mut Cursor<'_>) -> Result<Option<Vec<Endpoint>>, DecodeError> {
     }
     let mut endpoints = Vec::new();
     let mut list = List::enter(cursor, "endpoints")?;
-    while list.next(cursor)? {
+    let mut seen = 0;
+    while seen < MOST && list.next(cursor)? {
+        seen += 1;
         cursor.tuple_of(3, "endpoint", "a tuple of three")?;
         let protocol = Protocol::named(&cursor.atom_in("protocol")?);
-        let host = cursor.binary_in("host")?;
+        let host = host(cursor.binary_in("host")?);
         let port = cursor.u64_in("port")?;
         // A protocol of a later version is passed over; a host or port that cannot be one, too.
-        if let (Some(protocol), Ok(host), Ok(port @ 1..)) =
-            (protocol, str::from_utf8(host), u16::try_from(port))
-        {
+        if let (Some(protocol), Some(host), Ok(port @ 1..)) = (protocol, host, u16::try_from(port)) {
             endpoints.push(Endpoint { protocol, host: host.to_owned(), port });
         }
     }
@@ -132,6 +151,41 @@ mod tests {
         let bytes = term(1, &[("quic", b"h", 1), ("http", b"h", 0), ("http", b"\xff", 1), ("http", b"h", 1)]);
         assert_eq!(published(&bytes), [Endpoint { protocol: Protocol::Http, host: "h".into(), port: 1 }]);
         assert_eq!(published(&term(2, &[("http", b"h", 1)])), []);
+    }
+
+    /// A Latin-1 host became a 500 on every other node, and one with a line's end split `Location`.
+    #[test]
+    fn a_host_that_is_none_is_passed_over() {
+        let long = [b'a'; 256];
+        for none in [
+            &b""[..],
+            b"h\xf6st",
+            "höst".as_bytes(),
+            b"a\r\nSet-Cookie: b",
+            b"a b",
+            b"h/",
+            b"u@h",
+            b"[::1]",
+            b"h:80",
+            b"1::2::3",
+            b"fe80::1%eth0",
+            b"h?",
+            b"h#",
+            b"h%41",
+            &long,
+        ] {
+            assert!(host(none).is_none(), "{none:?}");
+        }
+        for some in [&b"riak_1.example"[..], b"10.0.0.1", b"::1", b"fd00::1", b"::ffff:10.0.0.1", &long[1..]]
+        {
+            assert!(host(some).is_some(), "{some:?}");
+        }
+    }
+
+    #[test]
+    fn of_very_many_endpoints_the_first_are_believed() {
+        let many: Vec<(&str, &[u8], u16)> = (1..=200).map(|port| ("http", &b"h"[..], port)).collect();
+        assert_eq!(published(&term(1, &many)).len(), MOST);
     }
 
     #[test]
