@@ -10,7 +10,8 @@
 -behaviour(gen_server).
 
 %% Reading, from any process
--export([is_running/0, names/0, resolve/1, freshness/1, failure/1, far/1, route/1, seeds/1]).
+-export([is_running/0, names/0, resolve/1, freshness/1, failure/1, far/1, route/1]).
+-export([seeds/1, scheme/1]).
 -export([identity/1, headers/1, prepared_headers/1, preflist/1]).
 -export([info/1, members/1, up/1, history/1]).
 %% Following
@@ -92,6 +93,14 @@ route(Name) ->
 
 -spec seeds(name()) -> [binary()].
 seeds(Name) -> value({Name, seeds}, []).
+
+%% @doc How the cluster is asked: seeds of which one is http are all http.
+-spec scheme(name()) -> http | https.
+scheme(Name) ->
+    case [Seed || <<"http://", _/binary>> = Seed <- seeds(Name)] of
+        [] -> https;
+        [_ | _] -> http
+    end.
 
 -spec identity(name()) ->
           {ok, ringtail_topology:token(), ClusterUuid :: binary(), NodeUuid :: binary()}

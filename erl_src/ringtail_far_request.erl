@@ -1,31 +1,41 @@
-%% @doc A request to a node of another cluster, carried by the companion: which finds the node, keeps the connections and
-%% knows when trying again is safe. Bodies pass in pieces both ways, in the caller's own process, a few of them at a time.
+%% @doc A request to a node of another cluster, carried by the companion: which finds the node,
+%% keeps the connections and knows when trying again is safe. Bodies pass in pieces both ways, in
+%% the caller's own process, a few of them at a time.
 -module(ringtail_far_request).
 
 -export([request/4]).
--export_type([goal/0, answer/0]).
+-export_type([goal/0, request/0, answer/0]).
 
 %% A document is what follows /explore/clusters/UUID, percent-encoded; any node is good for it.
--type goal() :: {object, Type :: binary(), Bucket :: binary(), Key :: binary()} | {document, Path :: binary()}.
--type answer() :: {ok, 100..599, [{string(), string()}], ringtail_far_answer:body()} | ringtail_far:failure().
+-type goal() :: {object, Type :: binary(), Bucket :: binary(), Key :: binary()}
+              | {document, Path :: binary()}.
+-type request() :: {Method :: atom(), goal(), Query :: string(), ringtail_http:fields(),
+                    ringtail_body:body()}.
+-type answer() :: {ok, 100..599, [{string(), string()}], ringtail_far_answer:body()}
+                | ringtail_far:failure().
 
--record(request, {method :: binary(), goal :: goal(), query :: binary(), headers :: [{binary(), binary()}],
-                  body :: none | binary() | {stream, pos_integer() | chunked}, timeout :: pos_integer()}).
+-record(request, {method :: binary(),
+                  goal :: goal(),
+                  query :: binary(),
+                  headers :: ringtail_http:fields(),
+                  body :: none | binary() | {stream, pos_integer() | chunked},
+                  timeout :: pos_integer()}).
 
-%% @doc `Timeout' (ms) is for all of it. Its answer's body, if it is a stream, ends with an exit when it breaks off, so that
-%% the client's connection ends and it sees that the body is short. Where the answer comes before all of a streamed body was read, the rest is read and
-%% dropped; where nothing of it was read, `Unread' says what to do about it.
--spec request(ringtail_far:far(), {Method :: atom(), goal(), Query :: string(), [{binary(), binary()}], ringtail_body:body()},
-              pos_integer(),
-              Unread :: fun(() -> ok)) -> answer().
+%% @doc `Timeout' (ms) is for all of it. Its answer's body, if it is a stream, ends with an exit
+%% when it breaks off, so that the client's connection ends and it sees that the body is short.
+%% Where the answer comes before all of a streamed body was read, the rest is read and dropped;
+%% where nothing of it was read here, `Unread' says what to do about it.
+-spec request(ringtail_far:far(), request(), pos_integer(), Unread :: fun(() -> ok)) -> answer().
 request(Far, {Method, Goal, Query, Headers, Body}, Timeout, Unread) ->
-    Request = #request{method = atom_to_binary(Method, latin1), goal = Goal, query = list_to_binary(Query),
-                       headers = Headers, body = framing(Body), timeout = Timeout},
+    Request = #request{method = atom_to_binary(Method, latin1), goal = Goal,
+                       query = list_to_binary(Query), headers = Headers, body = framing(Body),
+                       timeout = Timeout},
     Source = source(Body, Unread),
     case attempt(Far, Request, Source) of
         {error, {no_such_cluster, _}} ->
             again(Far, Request, Source);
-        {error, {companion_died, _}} when Body =:= none, (Method =:= 'GET' orelse Method =:= 'HEAD') ->
+        {error, {companion_died, _}} when Body =:= none, Method =:= 'GET';
+                                          Body =:= none, Method =:= 'HEAD' ->
             again(Far, Request, Source);
         Answer ->
             Answer
@@ -49,23 +59,25 @@ source(_, _) -> {done, fun() -> ok end}.
 
 rest(Read) -> {Read, fun() -> ringtail_body:drain(Read) end}.
 
-attempt(Far, #request{method = Method, goal = Goal, query = Query, headers = Headers, body = Body, timeout = Timeout}, Source) ->
-    Arguments = [Method, Goal, Query, Headers, Body, ringtail_config:client_pause()],
-    case ringtail_far:stream(Far, cluster_request, Arguments, Timeout) of
+attempt(Far, #request{timeout = Timeout} = Request, {_, Drop} = Source) ->
+    case ringtail_far:stream(Far, cluster_request, arguments(Request), Timeout) of
         {ok, Stream} ->
-            %% Reading the client's body can raise whatever the server in front raises; it gets it back.
+            %% Reading the client's body can raise whatever the server in front raises; it gets it
+            %% back.
             try
-                exchange(Stream, Method, Source)
+                exchange(Stream, Request#request.method, Source)
             catch
                 Class:Reason ->
                     ringtail_port_stream:close(Stream),
                     erlang:raise(Class, Reason, [])
             end;
         {error, _} = Error ->
-            {_, Drop} = Source,
             Drop(),
             Error
     end.
+
+arguments(#request{method = Method, goal = Goal, query = Query, headers = Headers, body = Body}) ->
+    [Method, Goal, Query, Headers, Body, ringtail_config:client_pause()].
 
 exchange(Stream, Method, {_, Drop} = Source) ->
     case ringtail_port_stream:event(Stream) of
@@ -84,7 +96,8 @@ exchange(Stream, Method, {_, Drop} = Source) ->
         {error, _} = Error ->
             failed(Error, Stream, Source);
         _ ->
-            failed({error, {bad_answer, <<"the companion's answer has no head">>}}, Stream, Source)
+            Why = <<"the companion's answer has no head">>,
+            failed({error, {bad_answer, Why}}, Stream, Source)
     end.
 
 failed(Error, Stream, {_, Drop}) ->
@@ -104,7 +117,8 @@ pieces(Stream, {Read, _}, Count) ->
     pieces(Stream, rest(Next), Count - 1).
 
 passed(Headers) ->
-    [{binary_to_list(Name), binary_to_list(Value)} || {Name, Value} <- ringtail_http:end_to_end(Headers)].
+    [{binary_to_list(Name), binary_to_list(Value)}
+     || {Name, Value} <- ringtail_http:answer_fields(Headers)].
 
 %% The answer to a HEAD has the length it states and an empty stream.
 whole(<<"HEAD">>, 0, _) -> <<>>;
