@@ -24,7 +24,10 @@ pub(crate) struct Bearing {
 impl Bearing {
     pub(crate) fn of(headers: &Headers) -> Self {
         fn header<T: std::str::FromStr>(headers: &Headers, name: &str) -> Option<T> {
-            headers.text(name).and_then(|text| text.trim().parse().ok())
+            // The last: a value with line ends in it, stored by Protocol Buffers, may show another
+            // one before it, and Riak's heads are in the order of their names.
+            let value = headers.all(name).last()?;
+            std::str::from_utf8(value).ok()?.trim().parse().ok()
         }
         Self {
             cluster: header(headers, "X-Ringtail-Cluster"),

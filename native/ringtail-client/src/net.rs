@@ -310,9 +310,16 @@ fn html_hint(text: &[u8]) -> &'static str {
     if text.trim_ascii_start().first() == Some(&b'<') { ", HTML" } else { "" }
 }
 
+/// What Riak's HTTP server means that gives no reason.
+const TOO_MUCH: &str = "its HTTP server refused the request as it stands, nothing was done: a \
+    line of the head (key and query, or one field) has 8 KB at most, the head 1000 fields";
+
 /// An error answer as an error, with Ringtail's code and message if it is JSON.
 pub(crate) fn refusal(node: &str, status: u16, text: &[u8]) -> Error {
-    let (code, message) = said(text);
+    let (code, message) = match status {
+        400 | 413 | 414 | 431 if text.trim_ascii().is_empty() => (None, TOO_MUCH.to_owned()),
+        _ => said(text),
+    };
     Error::Refused { node: node.to_owned(), status, code, message }
 }
 

@@ -51,7 +51,7 @@ impl View {
     /// Chance spreads the load.
     ///
     /// # Errors
-    /// More primaries asked for than the ring has partitions.
+    /// A ring without partitions; there is none.
     pub fn choose(
         &self,
         hash: &KeyHash,
@@ -64,6 +64,9 @@ impl View {
         let mut good = Few::default();
         let mut doubtful = Few::default();
         let mut primaries = 0;
+        // A bucket may want more replicas than there are partitions; Riak makes as many as there
+        // are.
+        let n = NVal::new(n.get().min(self.snapshot.ring_size()))?;
         for place in self.snapshot.primaries(hash, n)? {
             if good.contains(place) || doubtful.contains(place) {
                 continue;
@@ -228,6 +231,12 @@ mod tests {
             "rather that than none"
         );
         assert_eq!(choose(&all, 1, &[], &[only as u128], 0).member, None);
+    }
+
+    #[test]
+    fn a_bucket_that_wants_more_replicas_than_there_are_partitions_has_primaries() {
+        let choice = choose(&view(&[0, 1, 2, 3]), 100, &[], &[], 0);
+        assert_eq!((choice.primaries, choice.up), (4, 4));
     }
 
     #[test]

@@ -44,6 +44,9 @@ pub enum Fault {
     DropObjects,
     /// It answers object requests with this status and body, before it reads their bodies.
     Refuse(u16, String),
+    /// It answers object requests with this status, without a body or headers of its own, and
+    /// closes the connection with whatever came and was not read.
+    RefuseUnread(u16),
     /// It reads this many bytes of an object request's body, then closes.
     DropWithin(usize),
 }
@@ -192,6 +195,11 @@ impl Node {
                     peer.read_body(&mut request, usize::MAX)?;
                     self.note(&request, 0);
                     return Ok(());
+                }
+                Fault::RefuseUnread(status) if is_object => {
+                    self.note(&request, *status);
+                    let head = format!("HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n");
+                    return peer.write(head.as_bytes());
                 }
                 Fault::DropWithin(bytes) if is_object => {
                     peer.read_body(&mut request, *bytes)?;

@@ -130,7 +130,7 @@ impl Attempt<'_> {
         }
         let ask_first = source.ask_first();
         let body = source.body().map_err(Failed::Local)?;
-        let response = connection.exchange(head, body, ask_first, self.patience).map_err(
+        let mut response = connection.exchange(head, body, ask_first, self.patience).map_err(
             |error| match error {
                 SendError::Body(error) => Failed::Local(error),
                 SendError::Protocol(what) => Failed::Bad(what.to_owned()),
@@ -140,7 +140,7 @@ impl Attempt<'_> {
                 }
             },
         )?;
-        self.check(&response, endpoint, pool)?;
+        self.check(&mut response, endpoint, pool)?;
         self.answer(connection, response, endpoint, pool)
     }
 
@@ -148,11 +148,16 @@ impl Attempt<'_> {
     /// over it from somebody else has a proxy in between, or the node has stopped Ringtail.
     fn check(
         &self,
-        response: &ResponseHead,
+        response: &mut ResponseHead,
         endpoint: &Endpoint,
         pool: &NodePool,
     ) -> Result<(), Failed> {
         let bearing = Bearing::of(&response.headers);
+        if bearing.identity().is_none() && matches!(response.status, 400 | 413 | 414 | 431) {
+            // Riak's HTTP server closes the connection over what it cannot read, and does not say
+            // so.
+            response.keep_alive = false;
+        }
         if self.call.is_riaks() && bearing.identity().is_none() {
             return Ok(());
         }

@@ -11,6 +11,7 @@ mod head;
 mod headers;
 mod lenient;
 mod resolve;
+mod session;
 mod stream;
 
 pub(crate) use body::{BodyReader, Framing};

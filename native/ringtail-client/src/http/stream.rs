@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::net::RecvFlags;
+use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use super::resolve::RESOLVER;
+use super::session::Session;
 use super::{Connection, Deadline};
 
 /// An address to connect to.
@@ -77,18 +78,11 @@ impl Dial<'_> {
         };
         let name = ServerName::try_from(self.host.to_owned())
             .map_err(|error| DialError::Tls(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
-        let mut session = ClientConnection::new(Arc::clone(config), name)
+        let session = Session::new(config, name, tcp)
             .map_err(|error| DialError::Tls(io::Error::new(io::ErrorKind::InvalidData, error)))?;
-        let mut tcp = tcp;
-        let left = deadline.left().ok_or_else(|| DialError::Tls(Deadline::timed_out()))?;
-        tcp.set_read_timeout(Some(left)).map_err(DialError::Tls)?;
-        tcp.set_write_timeout(Some(left)).map_err(DialError::Tls)?;
-        while session.is_handshaking() {
-            session
-                .complete_io(&mut tcp)
-                .map_err(|error| DialError::Tls(timeout_as_such(error)))?;
-        }
-        Ok(Connection::new(Stream::new(Kind::Tls(Box::new(StreamOwned::new(session, tcp))))))
+        let mut stream = Stream::new(Kind::Tls(Box::new(session)));
+        stream.shake_hands(deadline).map_err(DialError::Tls)?;
+        Ok(Connection::new(stream))
     }
 
     /// The addresses behind the host.
@@ -102,11 +96,6 @@ impl Dial<'_> {
     }
 }
 
-/// A socket that has run into its timeout says "would block" on some systems.
-fn timeout_as_such(error: io::Error) -> io::Error {
-    if error.kind() == io::ErrorKind::WouldBlock { Deadline::timed_out() } else { error }
-}
-
 /// A connected socket.
 pub(crate) struct Stream {
     kind: Kind,
@@ -116,7 +105,7 @@ pub(crate) struct Stream {
 
 enum Kind {
     Plain(TcpStream),
-    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+    Tls(Box<Session>),
 }
 
 /// Waiting is done in pieces of this length at most, so that the socket's timeouts have to be set
@@ -131,7 +120,7 @@ impl Stream {
     fn tcp(&self) -> &TcpStream {
         match &self.kind {
             Kind::Plain(tcp) => tcp,
-            Kind::Tls(stream) => &stream.sock,
+            Kind::Tls(session) => &session.tcp,
         }
     }
 
@@ -167,10 +156,18 @@ impl Stream {
         }
     }
 
+    fn shake_hands(&mut self, deadline: Deadline) -> io::Result<()> {
+        let shaken = self.until(deadline, |kind| match kind {
+            Kind::Plain(_) => Ok(0),
+            Kind::Tls(session) => session.shake_hands(),
+        });
+        shaken.map(|_| ())
+    }
+
     pub(super) fn read(&mut self, output: &mut [u8], deadline: Deadline) -> io::Result<usize> {
         self.until(deadline, |kind| match kind {
             Kind::Plain(tcp) => tcp.read(output),
-            Kind::Tls(stream) => stream.read(output),
+            Kind::Tls(session) => session.read(output),
         })
     }
 
@@ -178,7 +175,7 @@ impl Stream {
         while !bytes.is_empty() {
             let written = self.until(deadline, |kind| match kind {
                 Kind::Plain(tcp) => tcp.write(bytes),
-                Kind::Tls(stream) => stream.write(bytes),
+                Kind::Tls(session) => session.write(bytes),
             })?;
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
@@ -188,7 +185,7 @@ impl Stream {
         if matches!(self.kind, Kind::Tls(_)) {
             self.until(deadline, |kind| match kind {
                 Kind::Plain(_) => Ok(0),
-                Kind::Tls(stream) => stream.flush().map(|()| 0),
+                Kind::Tls(session) => session.flush(),
             })?;
         }
         Ok(())

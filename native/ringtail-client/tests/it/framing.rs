@@ -116,16 +116,18 @@ fn a_refusal_by_the_http_server_means_that_nothing_was_done() {
         cluster.bucket_type("default", BucketType::of(1, false));
         let client = client(&cluster);
         put(&client, &name(), b"x");
-        let head = format!("HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n");
-        cluster.fault(0, Fault::ObjectBytes(head.into_bytes()));
-        cluster.clear_logs();
-        let error = client
-            .put(&name(), &text(), Content::Bytes(b"y"), &WriteOptions::default())
-            .unwrap_err();
-        assert!(
-            matches!(error, Error::Refused { status: told, .. } if told == status),
-            "{status}: {error}"
-        );
-        assert_eq!(requests(&cluster), 1, "{status}");
+        cluster.fault(0, Fault::RefuseUnread(status));
+        for body in [&b"y"[..], &[b'y'; 200_000]] {
+            cluster.clear_logs();
+            let error = client
+                .put(&name(), &text(), Content::Bytes(body), &WriteOptions::default())
+                .unwrap_err();
+            assert!(
+                matches!(error, Error::Refused { status: told, .. } if told == status),
+                "{status}: {error}"
+            );
+            assert!(error.to_string().contains("8 KB"), "{error}");
+            assert_eq!(requests(&cluster), 1, "{status}");
+        }
     }
 }

@@ -1,7 +1,10 @@
 //! https: whom it trusts, and what it says when it does not.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair};
 use ringtail_client::{Client, Config, Error, ObjectName, TlsOptions};
@@ -54,8 +57,8 @@ impl Authority {
         (certificate, key)
     }
 
-    /// A cluster whose nodes bear a certificate of that name, and want one of their clients or not.
-    pub fn cluster(&self, name: &str, host: &str, clients: bool) -> Cluster {
+    /// A server that bears a certificate of that name, and wants one of its clients or not.
+    fn server(&self, name: &str, clients: bool) -> rustls::ServerConfig {
         let (certificate, key) = self.issue(name);
         let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -73,7 +76,12 @@ impl Authority {
         } else {
             builder.with_no_client_auth()
         };
-        let config = builder.with_single_cert(vec![certificate.der().clone()], key).unwrap();
+        builder.with_single_cert(vec![certificate.der().clone()], key).unwrap()
+    }
+
+    /// A cluster of such servers.
+    pub fn cluster(&self, name: &str, host: &str, clients: bool) -> Cluster {
+        let config = self.server(name, clients);
         Cluster::with(Layout {
             host: host.into(),
             tls: Some(Arc::new(config)),
@@ -149,4 +157,60 @@ fn files_that_are_no_certificates() {
         let error = connect("https://localhost:1", tls).unwrap_err();
         assert!(matches!(&error, Error::BadTls(text) if text.contains(".pem")), "{error}");
     }
+}
+
+/// Whoever connects is sent these bytes slowly.
+fn trickling(bytes: impl Fn(&mut TcpStream) -> Vec<u8> + Send + 'static) -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            for byte in bytes(&mut stream) {
+                if stream.write_all(&[byte]).is_err() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+    });
+    port
+}
+
+/// Connecting fails in a time that is far below what the whole of it takes.
+fn gives_up(port: u16, tls: TlsOptions) -> Error {
+    let (done, ended) = std::sync::mpsc::channel();
+    let url = format!("https://127.0.0.1:{port}");
+    std::thread::spawn(move || done.send(connect(&url, tls).unwrap_err()));
+    ended.recv_timeout(Duration::from_secs(60)).expect("a deadline holds")
+}
+
+#[test]
+fn a_handshake_byte_by_byte_does_not_outlast_the_time_to_connect() {
+    // A record of 16 KB that never ends.
+    let port = trickling(|_| [&[22, 3, 3, 0x40, 0][..], &[0; 16_384]].concat());
+    let authority = Authority::new();
+    let error = gives_up(port, authority.trusted());
+    assert!(error.to_string().contains("deadline"), "{error}");
+}
+
+#[test]
+fn an_answer_byte_by_byte_in_one_record_does_not_outlast_its_time() {
+    let authority = Authority::new();
+    let tls = authority.trusted();
+    let config = authority.server("127.0.0.1", false);
+    let port = trickling(move |stream| {
+        let mut session = rustls::ServerConnection::new(Arc::new(config.clone())).unwrap();
+        let mut request = [0; 4096];
+        while session.is_handshaking() || session.reader().read(&mut request).is_err() {
+            if session.complete_io(stream).is_err() {
+                return Vec::new();
+            }
+        }
+        session.writer().write_all(&[b'x'; 16_000]).unwrap();
+        let mut record = Vec::new();
+        session.write_tls(&mut record).unwrap();
+        record
+    });
+    let error = gives_up(port, tls);
+    assert!(error.to_string().contains("deadline"), "{error}");
 }
