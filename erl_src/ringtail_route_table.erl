@@ -19,7 +19,9 @@ routes(Prefixes, Objects, ObjectArgs) ->
                          || Prefix <- Prefixes])
         ++ [{["ringtail"], ringtail_wm_page, []},
             {["ringtail", "status"], ringtail_wm_status, [status]},
-            {["ringtail", "metrics"], ringtail_wm_status, [metrics]}].
+            {["ringtail", "metrics"], ringtail_wm_status, [metrics]},
+            %% The one path that every node has, whatever its prefixes are: clients try it first.
+            {["ringtail", "clusters", cluster, "topology"], ringtail_wm_topology, []}].
 
 under(Prefix, Objects, ObjectArgs) ->
     Cluster = Prefix ++ ["clusters", cluster],

@@ -3,7 +3,7 @@
 -module(ringtail_wm).
 
 -export([ping/2, ready/2, told/1, told/2, untold/2, prepared/1, source/1, query_element/0, query_with/3]).
--export([methods/3, json_only/2, is_authorized/2, security/3, permitted/3, path_bytes/2, bucket/1, key/1]).
+-export([methods/3, is_authorized/2, security/3, permitted/3, path_bytes/2, bucket/1, key/1]).
 -export([refuse/6, refuse/5, error_body/4, ending/1]).
 -export_type([reqdata/0, result/1, prepared/0]).
 
@@ -122,19 +122,6 @@ methods(Allowed, RD, Context) ->
             Message = ["use ", string:join([atom_to_list(Method) || Method <- Allowed], ", "), " here"],
             {Allowed, error_body(method_not_allowed, Message, [], RD), Context}
     end.
-
-%% @doc content_types_provided for JSON; a client that takes none of it is told so in JSON all the same.
--spec json_only(reqdata(), Context) -> result(Context).
-json_only(RD, Context) ->
-    Accepted = case wrq:get_req_header("Accept", RD) of
-                   undefined -> true;
-                   Accept -> webmachine_util:choose_media_type(["application/json"], Accept) =/= none
-               end,
-    Told = case Accepted of
-               true -> RD;
-               false -> error_body(not_acceptable, "this is application/json; accept that, or leave Accept out", [], RD)
-           end,
-    {[{"application/json", to_json}], Told, Context}.
 
 %% ---- Riak's security ----
 

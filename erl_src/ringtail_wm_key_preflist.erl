@@ -1,9 +1,9 @@
-%% @doc The preflist of one key from the nodes that are really up: fallbacks are shown as what they are. Of another cluster's
-%% key it is told by one of its nodes, which see who is up.
+%% @doc The preflist of one key from the nodes that are really up: fallbacks are shown as what
+%% they are. Of another cluster's key it is told by one of its nodes, which see who is up.
 -module(ringtail_wm_key_preflist).
 
--export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2, is_authorized/2, forbidden/2,
-         content_types_provided/2, resource_exists/2, to_json/2]).
+-export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2, is_authorized/2,
+         forbidden/2, content_types_provided/2, resource_exists/2, to_json/2, finish_request/2]).
 
 -record(key, {security :: term(), json :: undefined | binary()}).
 
@@ -14,7 +14,7 @@ ping(RD, Context) ->
     ringtail_wm:ping(RD, Context).
 
 service_available(RD, Context) ->
-    ringtail_wm:ready(RD, Context).
+    ringtail_wm_read:well_framed(ringtail_wm:ready(RD, Context)).
 
 known_methods(RD, Context) ->
     {[wrq:method(RD)], RD, Context}.
@@ -26,17 +26,18 @@ is_authorized(RD, Context) ->
     {{Answer, Told, _}, Security} = ringtail_wm:is_authorized(RD, Context),
     {Answer, Told, Context#key{security = Security}}.
 
-%% Who may read the key may ask where it is; besides there is the permission that the protocol buffers call for the same
-%% needs, which early 2.x does not know.
+%% Who may read the key may ask where it is; besides there is the permission that the protocol
+%% buffers call for the same needs, which early 2.x does not know.
 forbidden(RD, #key{security = Security} = Context) ->
     Bucket = {ringtail_wm:path_bytes(bucket_type, RD), ringtail_wm:path_bytes(bucket, RD)},
-    case ringtail_wm:permitted(RD, [{"riak_kv.get_preflist", Bucket}, {"riak_kv.get", Bucket}], Security) of
+    Wanted = [{"riak_kv.get_preflist", Bucket}, {"riak_kv.get", Bucket}],
+    case ringtail_wm:permitted(RD, Wanted, Security) of
         true -> {false, RD, Context};
         {false, Told} -> {true, Told, Context}
     end.
 
 content_types_provided(RD, Context) ->
-    ringtail_wm:json_only(RD, Context).
+    ringtail_wm_read:provided("application/json", to_json, RD, Context).
 
 resource_exists(RD, Context) ->
     case ringtail_wm:source(RD) of
@@ -52,7 +53,10 @@ here(RD, Context) ->
     end.
 
 to_json(RD, #key{json = Json} = Context) ->
-    {Json, RD, Context}.
+    ringtail_wm_read:answer("application/json", Json, RD, Context).
+
+finish_request(RD, Context) ->
+    ringtail_wm_read:finish(RD, Context).
 
 document(Entries) ->
     {ok, _, Size} = ringtail_ring:ring(),

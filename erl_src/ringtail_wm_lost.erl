@@ -1,8 +1,8 @@
-%% @doc Paths that begin as one of the object route and go on as none. Without this Riak's link walker
-%% takes them, whose answers say nothing of what was meant.
+%% @doc Paths that begin as one of the object route and go on as none. Without this Riak's link
+%% walker takes them, whose answers say nothing of what was meant.
 -module(ringtail_wm_lost).
 
--export([init/1, ping/2, service_available/2]).
+-export([init/1, ping/2, service_available/2, finish_request/2]).
 
 init(_Args) ->
     {ok, none}.
@@ -23,3 +23,6 @@ well_framed({ok, _}, RD, Context) ->
     ringtail_wm:refuse(404, bad_path, Message, RD, Context);
 well_framed({error, Why}, RD, Context) ->
     ringtail_body:refuse_framing(Why, RD, Context).
+
+finish_request(RD, Context) ->
+    ringtail_wm_read:finish(RD, Context).

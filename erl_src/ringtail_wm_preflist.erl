@@ -1,14 +1,17 @@
-%% @doc The cluster preflist: index of each partition, in ring order, to its owner's name. Everything is ready in the
-%% snapshot; a request costs what webmachine costs.
+%% @doc The cluster preflist: index of each partition, in ring order, to its owner's name.
+%% Everything is ready in the snapshot; a request costs what webmachine costs.
 %%
-%% With `format=full' the map comes with the ring's size, the token and the nodes. That answer tells who is up,
-%% which the token does not, so its ETag is not the token alone.
+%% With `format=full' the map comes with the ring's size, the token and the nodes. That answer
+%% tells who is up, which the token does not, so its ETag is not the token alone.
 -module(ringtail_wm_preflist).
 
--export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2, malformed_request/2, is_authorized/2,
-         forbidden/2, content_types_provided/2, encodings_provided/2, resource_exists/2, generate_etag/2, to_json/2]).
+-export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2]).
+-export([malformed_request/2, is_authorized/2, forbidden/2, content_types_provided/2]).
+-export([encodings_provided/2, resource_exists/2, generate_etag/2, to_json/2, finish_request/2]).
 
--record(preflist, {etag :: undefined | string(), json :: undefined | binary(), gzipped :: undefined | binary()}).
+-record(preflist, {etag :: undefined | string(),
+                   json :: undefined | binary(),
+                   gzipped :: undefined | binary()}).
 
 init(_Args) ->
     {ok, #preflist{}}.
@@ -17,7 +20,7 @@ ping(RD, Context) ->
     ringtail_wm:ping(RD, Context).
 
 service_available(RD, Context) ->
-    ringtail_wm:ready(RD, Context).
+    ringtail_wm_read:well_framed(ringtail_wm:ready(RD, Context)).
 
 known_methods(RD, Context) ->
     {[wrq:method(RD)], RD, Context}.    % so that any other is refused by allowed_methods, as JSON
@@ -30,7 +33,9 @@ malformed_request(RD, Context) ->
         undefined -> {false, RD, Context};
         "full" -> {false, RD, Context};
         "map" -> {false, RD, Context};
-        _ -> ringtail_wm:refuse(400, bad_format, "format must be 'map' (as without it) or 'full'", RD, Context)
+        _ ->
+            Message = "format must be 'map' (as without it) or 'full'",
+            ringtail_wm:refuse(400, bad_format, Message, RD, Context)
     end.
 
 is_authorized(RD, Context) ->
@@ -44,10 +49,10 @@ forbidden(RD, Context) ->
     end.
 
 content_types_provided(RD, Context) ->
-    ringtail_wm:json_only(RD, Context).
+    ringtail_wm_read:provided("application/json", to_json, RD, Context).
 
-%% The snapshot holds the compressed map too. webmachine asks for the encoders anew when it has the body, and by then
-%% resource_exists has found it.
+%% The snapshot holds the compressed map too. webmachine asks for the encoders anew when it has
+%% the body, and by then resource_exists has found it.
 encodings_provided(RD, #preflist{gzipped = Gzipped} = Context) ->
     Gzip = case Gzipped of
                undefined -> fun zlib:gzip/1;
@@ -72,14 +77,20 @@ generate_etag(RD, #preflist{etag = Etag} = Context) ->
     {Etag, RD, Context}.
 
 to_json(RD, #preflist{json = Json} = Context) ->
-    {Json, RD, Context}.
+    ringtail_wm_read:answer("application/json", Json, RD, Context).
+
+finish_request(RD, Context) ->
+    ringtail_wm_read:finish(RD, Context).
 
 full(Source, #preflist{etag = Token, json = Map} = Context) ->
     Up = ringtail_source:up(Source),
     {ok, _, ClusterUuid, _} = ringtail_source:identity(Source),
     Info = ringtail_source:info(Source),
     Json = ringtail_json:object(
-             [{cluster, ClusterUuid}, {token, list_to_binary(Token)}, {ring_size, proplists:get_value(ring_size, Info)},
+             [{cluster, ClusterUuid}, {token, list_to_binary(Token)},
+              {ring_size, proplists:get_value(ring_size, Info)},
               {resizing, proplists:get_value(resizing, Info)},
-              {nodes, ringtail_topology:nodes_json(ringtail_source:members(Source), Up)}, {preflist, {json, Map}}]),
-    Context#preflist{etag = Token ++ "-" ++ integer_to_list(erlang:phash2(Up), 16), json = Json, gzipped = undefined}.
+              {nodes, ringtail_topology:nodes_json(ringtail_source:members(Source), Up)},
+              {preflist, {json, Map}}]),
+    Etag = Token ++ "-" ++ integer_to_list(erlang:phash2(Up), 16),
+    Context#preflist{etag = Etag, json = Json, gzipped = undefined}.

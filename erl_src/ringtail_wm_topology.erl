@@ -1,9 +1,11 @@
-%% @doc The topology: everything a client needs to find the nodes, or what changed between two tokens. What changed is
-%% computed from the two snapshots' content, so a node that came and went in between does not show.
+%% @doc The topology: everything a client needs to find the nodes, or what changed between two
+%% tokens. What changed is computed from the two snapshots' content, so a node that came and went
+%% in between does not show.
 -module(ringtail_wm_topology).
 
--export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2, malformed_request/2, is_authorized/2,
-         forbidden/2, content_types_provided/2, encodings_provided/2, resource_exists/2, generate_etag/2, to_json/2]).
+-export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2]).
+-export([malformed_request/2, is_authorized/2, forbidden/2, content_types_provided/2]).
+-export([encodings_provided/2, resource_exists/2, generate_etag/2, to_json/2, finish_request/2]).
 
 %% `current' stands for the newest snapshot: a parameter that is absent or -1.
 -record(topology, {from = none :: none | ringtail_topology:token(),
@@ -18,7 +20,7 @@ ping(RD, Context) ->
     ringtail_wm:ping(RD, Context).
 
 service_available(RD, Context) ->
-    ringtail_wm:ready(RD, Context).
+    ringtail_wm_read:well_framed(ringtail_wm:ready(RD, Context)).
 
 known_methods(RD, Context) ->
     {[wrq:method(RD)], RD, Context}.
@@ -48,8 +50,9 @@ token(Name, Default, RD) ->
     end.
 
 malformed(Name, RD, Context) ->
-    ringtail_wm:refuse(400, bad_token, [Name, " must be a token as in X-Ringtail-Topology, such as 4-9f3ac21b77d0e1aa, or -1"],
-                       RD, Context).
+    Message = [Name, " must be a token as in X-Ringtail-Topology, such as 4-9f3ac21b77d0e1aa, "
+               "or -1"],
+    ringtail_wm:refuse(400, bad_token, Message, RD, Context).
 
 is_authorized(RD, Context) ->
     {Result, _} = ringtail_wm:is_authorized(RD, Context),
@@ -62,7 +65,7 @@ forbidden(RD, Context) ->
     end.
 
 content_types_provided(RD, Context) ->
-    ringtail_wm:json_only(RD, Context).
+    ringtail_wm_read:provided("application/json", to_json, RD, Context).
 
 encodings_provided(RD, Context) ->
     {[{"identity", fun(Body) -> Body end}, {"gzip", fun zlib:gzip/1}], RD, Context}.
@@ -78,10 +81,12 @@ resource_exists(RD, #topology{from = From, to = To} = Context) ->
         {error, reversed} ->
             ringtail_wm:refuse(400, reversed, "from is newer than to; exchange them", RD, Context);
         {error, unknown_to} ->
-            ringtail_wm:refuse(404, unknown_token, "this node does not know the token given as to; leave it out for the "
-                               "current topology", RD, Context);
+            Message = "this node does not know the token given as to; leave it out for the current "
+                "topology",
+            ringtail_wm:refuse(404, unknown_token, Message, RD, Context);
         {error, empty} ->
-            ringtail_wm:refuse(503, no_ring, "this node has no ring yet; try again in a moment", RD, Context)
+            Message = "this node has no ring yet; try again in a moment",
+            ringtail_wm:refuse(503, no_ring, Message, RD, Context)
     end.
 
 found(Json, Etag, RD, Context) ->
@@ -108,11 +113,15 @@ generate_etag(RD, #topology{etag = Etag} = Context) ->
     {Etag, RD, Context}.
 
 to_json(RD, #topology{json = Json} = Context) ->
-    {Json, RD, Context}.
+    ringtail_wm_read:answer("application/json", Json, RD, Context).
+
+finish_request(RD, Context) ->
+    ringtail_wm_read:finish(RD, Context).
 
 %% The document says who is up, which a token does not.
 etag(Tokens, Up) ->
-    string:join([binary_to_list(Token) || Token <- Tokens] ++ [integer_to_list(erlang:phash2(Up), 16)], "-").
+    Texts = [binary_to_list(Token) || Token <- Tokens],
+    string:join(Texts ++ [integer_to_list(erlang:phash2(Up), 16)], "-").
 
 names(Nodes) ->
     [ringtail_json:name(Node) || Node <- Nodes].

@@ -2,7 +2,7 @@
 -module(ringtail_test_probe).
 
 -export([facts/0, compare/1, apl/2, primary_nodes/2, connected_to/1, heap_of/1, room_made/0]).
--export([reloaded/0, late_answers/0, left_at/1]).
+-export([reloaded/0, late_answers/0, replaced/2, left_at/1]).
 %% For riak_core_ring_manager:ring_trans/2
 -export([mark/2, own/2, add_member/2, remove_member/2]).
 
@@ -137,6 +137,13 @@ late_answers() ->
     Last = ringtail_call:ask(Server, last, 20000),
     Gone = ringtail_call:ask(Server, any, 1000),
     {GivenUp, Last, Gone, element(2, process_info(self(), messages))}.
+
+%% Puts this into the snapshot, by its owner's hand, and gives what was there.
+replaced(Key, Value) ->
+    [{Key, Before}] = ets:lookup(ringtail_snapshot, Key),
+    _ = sys:replace_state(ringtail_ring,
+                          fun(State) -> ets:insert(ringtail_snapshot, {Key, Value}), State end),
+    {ok, Before}.
 
 %% ---- Changes of the ring ----
 

@@ -1,0 +1,104 @@
+%% @doc What the resources that only read have in common, besides what all have (`ringtail_wm'): a
+%% request whose framing is not understood is refused, the parameters of a media type in Accept do
+%% not matter, and every error is JSON, those that webmachine makes by itself too.
+-module(ringtail_wm_read).
+
+-export([well_framed/1, provided/4, answer/4, finish/2]).
+
+%% @doc service_available once more: what was decided, unless the request's framing is not
+%% understood. Nobody wants a body here, and one that came is read, so that the client sees its
+%% answer.
+-spec well_framed(ringtail_wm:result(Context)) -> ringtail_wm:result(Context).
+well_framed({_, RD, Context} = Decided) ->
+    case ringtail_body:framing(RD) of
+        {ok, none} -> Decided;
+        {ok, _} -> ok = ringtail_body:unread(RD), Decided;
+        {error, Why} -> ringtail_body:refuse_framing(Why, RD, Context)
+    end.
+
+%% @doc content_types_provided for one media type. webmachine compares parameters, too: a client
+%% that asks for `text/plain;version=0.0.4' is offered just that. One that takes none of it is told
+%% so in JSON.
+-spec provided(string(), atom(), ringtail_wm:reqdata(), Context) -> ringtail_wm:result(Context).
+provided(Type, Produce, RD, Context) ->
+    case offered(Type, wrq:get_req_header("Accept", RD)) of
+        none ->
+            Message = ["this is ", Type, "; accept that, or leave Accept out"],
+            Told = ringtail_wm:error_body(not_acceptable, Message, [], RD),
+            {[{Type, Produce}], Told, Context};
+        Offered ->
+            {[{Offered, Produce}], RD, Context}
+    end.
+
+offered(Type, undefined) ->
+    Type;
+offered(Type, Accept) ->
+    Ranges = try
+                 [mochiweb_util:parse_header(string:strip(Range))
+                  || Range <- string:tokens(Accept, ",")]
+             catch
+                 error:_ -> []
+             end,
+    Fitting = [lists:keydelete("q", 1, Parameters)
+               || {Range, Parameters} <- Ranges, fits(Range, Type)],
+    case {lists:member([], Fitting), Fitting} of
+        {true, _} -> Type;
+        {false, [Parameters | _]} -> {Type, Parameters};
+        {false, []} -> none
+    end.
+
+fits("*", _) -> true;
+fits("*/*", _) -> true;
+fits(Type, Type) -> true;
+fits(Range, Type) ->
+    case {string:tokens(Range, "/"), string:tokens(Type, "/")} of
+        {[Kind, "*"], [Kind, _]} -> true;
+        _ -> false
+    end.
+
+%% @doc The body of an answer, under the name it goes by and not the one it was asked for by.
+-spec answer(string(), iodata(), ringtail_wm:reqdata(), Context) -> ringtail_wm:result(Context).
+answer(Type, Body, RD, Context) ->
+    {Body, wrq:set_resp_header("Content-Type", Type, RD), Context}.
+
+%% @doc finish_request: an error that has no JSON of ours gets one in place of webmachine's page. By
+%% now nobody encodes it any more.
+-spec finish(ringtail_wm:reqdata(), Context) -> ringtail_wm:result(Context).
+finish(RD, Context) ->
+    {true, finished(wrq:response_code(RD), wrq:get_resp_header("Content-Type", RD), RD), Context}.
+
+finished(Status, "application/json", RD) when is_integer(Status) ->
+    RD;
+finished(Status, _, RD) when is_integer(Status), Status >= 400 ->
+    {Code, Message} = meaning(Status),
+    Plain = wrq:remove_resp_header("Content-Encoding", RD),
+    ringtail_wm:error_body(Code, Message, [], Plain);
+finished(_, _, RD) ->
+    RD.
+
+meaning(400) ->
+    {bad_request, "the request is not understood"};
+meaning(401) ->
+    {unauthorized, "give a user and password that Riak knows"};
+meaning(403) ->
+    {forbidden, "that is not allowed"};
+meaning(404) ->
+    {not_found, "there is no such thing here"};
+meaning(406) ->
+    {not_acceptable, "this comes as it is or compressed by gzip; accept one of these, or leave out "
+     "Accept-Encoding, Accept-Charset and Accept-Language"};
+meaning(412) ->
+    {precondition_failed, "what is here is another by now than the request's conditions say; ask "
+     "again without If-Match and If-Unmodified-Since"};
+meaning(413) ->
+    {body_too_large, "no body is wanted here"};
+meaning(414) ->
+    {uri_too_long, "the path is too long"};
+meaning(500) ->
+    {internal_error, "this request failed; the node's log says how"};
+meaning(501) ->
+    {not_implemented, "that method or one of the Content headers is not known here"};
+meaning(503) ->
+    {unavailable, "this node cannot answer now; try again in a moment"};
+meaning(Status) ->
+    {refused, ["HTTP status ", integer_to_list(Status)]}.
