@@ -128,8 +128,13 @@ hand_over(Callback, RD, #relay{primary = Primary, riak = Before, method = Method
     unwatch(Primary),
     case Outcome of
         {answer, {Answer, Told, Riak}} ->
-            IsFetched = is_read(Method) andalso Riak =/= Before,
-            {answer, Answer, Told, Relay#relay{riak = Riak, is_fetched = IsFetched}};
+            case is_failure(Answer) andalso is_gone(Primary) of
+                true ->
+                    lost(down, Callback, RD, Relay);
+                false ->
+                    IsFetched = is_read(Method) andalso Riak =/= Before,
+                    {answer, Answer, Told, Relay#relay{riak = Riak, is_fetched = IsFetched}}
+            end;
         {raised, Class, Reason} ->
             case Class =/= throw andalso is_gone(Primary) of
                 true -> lost(down, Callback, RD, Relay);
@@ -138,6 +143,12 @@ hand_over(Callback, RD, #relay{primary = Primary, riak = Before, method = Method
         Why ->
             lost(Why, Callback, RD, Relay)
     end.
+
+%% Riak's client looks things up on the other node before it hands over a get or put. Where the node
+%% goes down at that, the resource has an answer: a 500.
+is_failure({halt, Status}) when is_integer(Status) -> Status >= 500;
+is_failure({halt, {Status, _}}) -> Status >= 500;
+is_failure(_) -> false.
 
 %% A read that is asked again changes nothing; a write may have been done.
 lost(down, Callback, RD, #relay{method = Method, primary = Primary, others = Others} = Relay) ->

@@ -10,6 +10,7 @@ suite() -> [{timetrap, {seconds, 120}}].
 
 all() ->
     [the_client_is_found, a_slow_primary_is_given_up_by_riak, a_primary_that_dies_ends_its_requests,
+     a_primary_that_dies_while_a_bucket_is_looked_up,
      a_read_goes_on_to_the_next_primary, a_write_is_done_once, many_at_once,
      nodes_that_published_nothing, a_node_without_ringtail, nothing_is_left_of_a_request,
      without_a_client_to_point_the_request_is_redirected].
@@ -61,6 +62,27 @@ a_primary_that_dies_ends_its_requests(Config) ->
      end || {Answer, Known} <- lists:zip(Results, [<<"nothing was changed">>, <<"is not known">>,
                                                    <<"is not known">>])],
     restart(C, Primary).
+
+%% Riak's client has an answer then, and makes a 500 of it.
+a_primary_that_dies_while_a_bucket_is_looked_up(Config) ->
+    C = c(Config),
+    {Primary, Other} = places(C, "t1", <<"lookup">>),
+    [Third | _] = Thirds = primaries(C, "t3", <<"lookup">>),
+    {204, _, _} = put(C, Other, "t3", <<"lookup">>, "?w=3", <<"v">>),
+    ok = hold(C, lookup, Primary),
+    Single = during(fun() -> kill_holding(3, C, Primary) end,
+                    [fun() -> fetch(C, Other, "t1", <<"lookup">>, "") end,
+                     fun() -> put(C, Other, "t1", <<"lookup">>, "", <<"v">>) end,
+                     fun() -> delete(C, Other, "t1", <<"lookup">>) end]),
+    ?assertEqual([502, 502, 502], [Status || {Status, _, _} <- Single]),
+    restart(C, Primary),
+    [Fourth] = nodes(C) -- Thirds,
+    ok = hold(C, lookup, Third),
+    Reads = during(fun() -> kill_holding(1, C, Third) end,
+                   [fun() -> fetch(C, Fourth, "t3", <<"lookup">>, "") end
+                    || _ <- lists:seq(1, 24)]),
+    ?assertEqual([], [Answer || {Status, _, _} = Answer <- Reads, Status =/= 200]),
+    restart(C, Third).
 
 a_read_goes_on_to_the_next_primary(Config) ->
     C = c(Config),
@@ -172,7 +194,9 @@ during(Fun, Requests) ->
     [receive {Pid, Result} -> Result end || Pid <- Pids].
 
 %% Whatever begins there waits.
-hold(C, Node) -> rpc(C, Node, standin_fault, set_delay, [all, infinity]).
+hold(C, Node) -> hold(C, all, Node).
+
+hold(C, Operation, Node) -> rpc(C, Node, standin_fault, set_delay, [Operation, infinity]).
 
 kill_holding(Count, C, Node) ->
     ok = ringtail_test_cluster:wait(
