@@ -10,7 +10,7 @@ suite() -> [{timetrap, {seconds, 120}}].
 
 all() ->
     [the_client_is_found, a_slow_primary_is_given_up_by_riak, a_primary_that_dies_ends_its_requests,
-     a_primary_that_dies_while_a_bucket_is_looked_up,
+     a_failure_of_a_primary_that_is_gone,
      a_read_goes_on_to_the_next_primary, a_write_is_done_once, many_at_once,
      nodes_that_published_nothing, a_node_without_ringtail, nothing_is_left_of_a_request,
      without_a_client_to_point_the_request_is_redirected].
@@ -63,26 +63,48 @@ a_primary_that_dies_ends_its_requests(Config) ->
                                                    <<"is not known">>])],
     restart(C, Primary).
 
-%% Riak's client has an answer then, and makes a 500 of it.
-a_primary_that_dies_while_a_bucket_is_looked_up(Config) ->
+%% Riak's client looks things up there first, and Riak's resource makes a 500 of it that the node
+%% went down. Here the resource is one that says so as soon as the node is gone.
+a_failure_of_a_primary_that_is_gone(Config) ->
     C = c(Config),
-    {Primary, Other} = places(C, "t1", <<"lookup">>),
-    [Third | _] = Thirds = primaries(C, "t3", <<"lookup">>),
-    {204, _, _} = put(C, Other, "t3", <<"lookup">>, "?w=3", <<"v">>),
-    ok = hold(C, lookup, Primary),
-    Single = during(fun() -> kill_holding(3, C, Primary) end,
-                    [fun() -> fetch(C, Other, "t1", <<"lookup">>, "") end,
-                     fun() -> put(C, Other, "t1", <<"lookup">>, "", <<"v">>) end,
-                     fun() -> delete(C, Other, "t1", <<"lookup">>) end]),
-    ?assertEqual([502, 502, 502], [Status || {Status, _, _} <- Single]),
-    restart(C, Primary),
-    [Fourth] = nodes(C) -- Thirds,
-    ok = hold(C, lookup, Third),
-    Reads = during(fun() -> kill_holding(1, C, Third) end,
-                   [fun() -> fetch(C, Fourth, "t3", <<"lookup">>, "") end
-                    || _ <- lists:seq(1, 24)]),
-    ?assertEqual([], [Answer || {Status, _, _} = Answer <- Reads, Status =/= 200]),
-    restart(C, Third).
+    [Other, Primary, Next | _] = nodes(C),
+    Fake = fake(["forbidden(RD, {Client}) ->",
+                 "  {riak_client, [Node, _]} = Client,",
+                 "  case Node =:= '", atom_to_list(Primary), "' of",
+                 "    false -> {served, RD, {Client}};",
+                 "    true ->",
+                 "      {monitored_by, [Caller]} = process_info(self(), monitored_by),",
+                 "      true = erlang:suspend_process(Caller),",
+                 "      _ = erlang:disconnect_node(Node),",
+                 "      (fun Wait() -> case lists:member(Node, nodes()) of",
+                 "                         true -> timer:sleep(1), Wait();",
+                 "                         false -> ok end end)(),",
+                 "      {{halt, 500}, RD, {Client}}",
+                 "  end."]),
+    Client = {riak_client, [Other, undefined]},
+    Call = fun(Method, Nodes) ->
+                   pong = rpc(C, Other, net_adm, ping, [Primary]),
+                   Relay = ringtail_relay:new({Client}, 1, Nodes, Method, 60000),
+                   rpc(C, Other, ringtail_relay, call, [forbidden, rd, Relay])
+           end,
+    {module, _} = rpc(C, Other, code, load_binary, [riak_kv_wm_object, "fake", Fake]),
+    ?assertEqual({lost, down, Primary}, Call('GET', [Primary])),
+    ?assertEqual({lost, down, Primary}, Call('DELETE', [Primary, Next])),
+    ?assertMatch({answer, served, rd, _}, Call('GET', [Primary, Next])),
+    ok = standin:kill(C, Other),
+    restart(C, Other).
+
+fake(Text) ->
+    Whole = lists:append(["-module(riak_kv_wm_object).\n-export([forbidden/2]).\n" | Text]),
+    {ok, Tokens, _} = erl_scan:string(Whole),
+    Forms = [begin {ok, Form} = erl_parse:parse_form(F), Form end || F <- forms(Tokens)],
+    {ok, riak_kv_wm_object, Beam} = compile:forms(Forms),
+    Beam.
+
+forms([]) -> [];
+forms(Tokens) ->
+    {Form, [Dot | Rest]} = lists:splitwith(fun(T) -> element(1, T) =/= dot end, Tokens),
+    [Form ++ [Dot] | forms(Rest)].
 
 a_read_goes_on_to_the_next_primary(Config) ->
     C = c(Config),
@@ -194,9 +216,7 @@ during(Fun, Requests) ->
     [receive {Pid, Result} -> Result end || Pid <- Pids].
 
 %% Whatever begins there waits.
-hold(C, Node) -> hold(C, all, Node).
-
-hold(C, Operation, Node) -> rpc(C, Node, standin_fault, set_delay, [Operation, infinity]).
+hold(C, Node) -> rpc(C, Node, standin_fault, set_delay, [all, infinity]).
 
 kill_holding(Count, C, Node) ->
     ok = ringtail_test_cluster:wait(

@@ -29,7 +29,6 @@ consistent_object(Bucket) -> has(consistent, Bucket).
 get_write_once(Bucket) -> has(write_once, Bucket).
 
 has(Property, Bucket) ->
-    ok = standin_fault:delay(lookup),
     case riak_core_bucket:get_bucket(Bucket) of
         {error, _} = Error -> Error;
         Props -> lists:member({Property, true}, Props)

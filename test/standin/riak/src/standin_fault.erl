@@ -7,8 +7,7 @@
 
 -define(POLL, 10).
 
-%% Operation: get | put | delete | answer | lookup (of what riak_client asks of a bucket before it
-%% begins) | all (the first three)
+%% Operation: get | put | delete | answer | all (the first three)
 %% Milliseconds, or infinity: held until the delay is set anew.
 set_delay(Operation, Delay) ->
     application:set_env(standin, {delay, Operation}, Delay).
@@ -31,7 +30,7 @@ held() ->
                              {{?MODULE, held}, Operation} <- Words]).
 
 %% An atom is more than any number.
-of_env(Single) when Single =:= answer; Single =:= lookup -> of_key(Single);
+of_env(answer) -> of_key(answer);
 of_env(Operation) -> max(of_key(Operation), of_key(all)).
 
 of_key(Operation) -> application:get_env(standin, {delay, Operation}, 0).
