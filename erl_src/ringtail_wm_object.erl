@@ -31,6 +31,15 @@
         Callback(RD, {relayed, Relay}) -> relayed(Callback, RD, Relay);
         Callback(RD, Riak) -> ?RIAK:Callback(RD, Riak)).
 
+%% What Riak's resource leaves webmachine to say, with a status and no more.
+-define(MEANINGS,
+        [{405, {method_not_allowed, "use GET, HEAD, PUT, POST or DELETE here"}},
+         {406, {not_acceptable,
+                "the object is of no type, charset or encoding that the request accepts"}},
+         {409, {conflict, "the object has changed since; read it, and write with its vclock"}},
+         {412, {precondition_failed, "the object is not as the request's conditions want it"}},
+         {415, {unsupported_media_type, "Content-Type must be a media type such as text/plain"}}]).
+
 %% The context until it is decided who serves the request, and to the end where that is not Riak's
 %% resource. Where it is, its own context takes the place of ours, or `{relayed, Relay}' where its
 %% client works elsewhere; `refused' does where the request ends after all.
@@ -208,7 +217,7 @@ accept_doc_body(RD, Context) -> with_body(accept_doc_body, RD, Context).
 
 finish_request(RD, Context) ->
     ok = give_back_room(),
-    {true, RD, Context}.
+    ringtail_wm_read:finish(?MEANINGS, RD, Context).
 
 %% ---- Inside ----
 

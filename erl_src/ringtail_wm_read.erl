@@ -3,7 +3,7 @@
 %% not matter, and every error is JSON, those that webmachine makes by itself too.
 -module(ringtail_wm_read).
 
--export([well_framed/1, provided/4, answer/4, finish/2]).
+-export([well_framed/1, provided/4, answer/4, finish/2, finish/3]).
 
 %% @doc service_available once more: what was decided, unless the request's framing is not
 %% understood. Nobody wants a body here, and one that came is read, so that the client sees its
@@ -61,20 +61,37 @@ fits(Range, Type) ->
 answer(Type, Body, RD, Context) ->
     {Body, wrq:set_resp_header("Content-Type", Type, RD), Context}.
 
-%% @doc finish_request: an error that has no JSON of ours gets one in place of webmachine's page. By
-%% now nobody encodes it any more.
+%% @doc finish_request: an error without words, or with webmachine's page for them, gets JSON of ours.
+%% By now nobody encodes it any more.
 -spec finish(ringtail_wm:reqdata(), Context) -> ringtail_wm:result(Context).
 finish(RD, Context) ->
-    {true, finished(wrq:response_code(RD), wrq:get_resp_header("Content-Type", RD), RD), Context}.
+    finish([], RD, Context).
 
-finished(Status, "application/json", RD) when is_integer(Status) ->
-    RD;
-finished(Status, _, RD) when is_integer(Status), Status >= 400 ->
-    {Code, Message} = meaning(Status),
+%% @doc The same with meanings of statuses that are a resource's own.
+-spec finish([{Status :: 400..599, {Code :: atom(), Message :: string()}}], ringtail_wm:reqdata(),
+             Context) -> ringtail_wm:result(Context).
+finish(Own, RD, Context) ->
+    Told = case is_error(wrq:response_code(RD)) andalso not has_words(RD) of
+               true -> told(Own, wrq:response_code(RD), RD);
+               false -> RD
+           end,
+    {true, Told, Context}.
+
+is_error(Status) -> is_integer(Status) andalso Status >= 400.
+
+%% webmachine names the type of what there would have been also where there is nothing.
+has_words(RD) ->
+    wrq:get_resp_header("Content-Type", RD) =/= "text/html"
+        andalso wrq:resp_body(RD) =/= [] andalso wrq:resp_body(RD) =/= <<>>
+        andalso wrq:resp_body(RD) =/= undefined.
+
+told(Own, Status, RD) ->
+    {Code, Message} = case lists:keyfind(Status, 1, Own) of
+                          {Status, Meaning} -> Meaning;
+                          false -> meaning(Status)
+                      end,
     Plain = wrq:remove_resp_header("Content-Encoding", RD),
-    ringtail_wm:error_body(Code, Message, [], Plain);
-finished(_, _, RD) ->
-    RD.
+    ringtail_wm:error_body(Code, Message, [], Plain).
 
 meaning(400) ->
     {bad_request, "the request is not understood"};

@@ -13,7 +13,7 @@ all() ->
      every_name_of_the_cluster, bad_requests_are_json, a_malformed_host_harms_nothing,
      only_primaries_serve, key_preflist_is_riaks, custom_keyfun, a_missing_bucket_type_is_told_as_json,
      a_path_of_another_shape_walks_no_links, links_of_the_type_default_are_shown,
-     a_length_that_is_none_stores_nothing, a_timeout_beyond_timers_stores_nothing,
+     a_length_that_is_none_stores_nothing, a_timeout_beyond_timers_stores_nothing, what_webmachine_refuses_is_json,
      types_are_remembered_only_once_they_exist, odd_keys,
      proxied_as_if_served_here, siblings_and_conditions_through_a_proxy, large_bodies_through_a_proxy,
      redirect_keeps_path_and_query, rings_that_disagree, pr_and_pw_default_to_one,
@@ -242,6 +242,27 @@ a_timeout_beyond_timers_stores_nothing(Config) ->
          ?assertMatch({404, _, _}, fetch(C, Node, "t1", <<"patient">>, "?timeout=4000000000"))
      end || Node <- [Primary, Other],
             Timeout <- ["4000000001", "4294967296", "99999999999999999999"]].
+
+what_webmachine_refuses_is_json(Config) ->
+    C = c(Config),
+    {Primary, Other} = places(C, "t1", <<"refused">>),
+    {204, _, _} = put(C, Other, "t1", <<"refused">>, "", <<"v">>),
+    [begin
+         Answer = ringtail_test_http:request(Method, route(C, Node, "t1", <<"refused">>), Headers),
+         ?assertEqual({Headers, Status}, {Headers, element(1, Answer)}),
+         #{<<"error">> := Told, <<"message">> := _} = ringtail_test_http:json(Answer),
+         ?assertEqual(atom_to_binary(Code, utf8), Told),
+         ?assertEqual("application/json", ringtail_test_http:header("content-type", Answer)),
+         headers_are_there(Answer)
+     end || Node <- [Primary, Other],
+            {Method, Headers, Status, Code} <-
+                [{get, [{"If-Match", "\"other\""}], 412, precondition_failed},
+                 {delete, [{"If-Match", "\"other\""}], 412, precondition_failed},
+                 {get, [{"Accept", "image/png"}], 406, not_acceptable},
+                 {get, [{"Accept-Encoding", "identity;q=0"}], 406, not_acceptable},
+                 {trace, [], 405, method_not_allowed}]],
+    %% Riak's own words stay Riak's.
+    ?assertMatch({404, _, <<"not found\n">>}, fetch(C, Other, "t1", <<"absent">>, "")).
 
 types_are_remembered_only_once_they_exist(Config) ->
     C = c(Config),
