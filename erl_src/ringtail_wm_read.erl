@@ -22,16 +22,16 @@ well_framed({_, RD, Context} = Decided) ->
 -spec provided(string(), atom(), ringtail_wm:reqdata(), Context) -> ringtail_wm:result(Context).
 provided(Type, Produce, RD, Context) ->
     case offered(Type, wrq:get_req_header("Accept", RD)) of
-        none ->
+        [] ->
             Message = ["this is ", Type, "; accept that, or leave Accept out"],
             Told = ringtail_wm:error_body(not_acceptable, Message, [], RD),
             {[{Type, Produce}], Told, Context};
         Offered ->
-            {[{Offered, Produce}], RD, Context}
+            {[{Each, Produce} || Each <- Offered], RD, Context}
     end.
 
 offered(Type, undefined) ->
-    Type;
+    [Type];
 offered(Type, Accept) ->
     Ranges = try
                  [mochiweb_util:parse_header(string:strip(Range))
@@ -42,9 +42,11 @@ offered(Type, Accept) ->
     Fitting = [lists:keydelete("q", 1, Parameters)
                || {Range, Parameters} <- Ranges, fits(Range, Type)],
     case {lists:member([], Fitting), Fitting} of
-        {true, _} -> Type;
-        {false, [Parameters | _]} -> {Type, Parameters};
-        {false, []} -> none
+        {true, _} -> [Type];
+        {false, [[_] = Parameters | _]} -> [{Type, Parameters}];
+        %% webmachine keeps its choice with the parameters turned round, and looks for that.
+        {false, [Several | _]} -> [{Type, Several}, {Type, lists:reverse(Several)}];
+        {false, []} -> []
     end.
 
 fits("*", _) -> true;
