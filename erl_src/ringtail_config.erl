@@ -3,7 +3,8 @@
 %% named by problems/0, never a reason to crash a request; so is a name that is none.
 -module(ringtail_config).
 
--export([mode/0, clusters/0, route/0, prefixes/0, cluster_alias/0, max_body/0, advertise/0]).
+-export([version/0, mode/0, clusters/0, route/0, prefixes/0, cluster_alias/0]).
+-export([max_body/0, advertise/0]).
 -export([client_pause/0, publish/0, engine/0, nif_path/0, companion/0]).
 -export([port_timeout/0, port_hang_timeout/0, port_max_requests/0]).
 -export([problems/0]).
@@ -22,6 +23,14 @@
 -define(HOUR_MS, 3600000).
 -define(DAY_MS, 86400000).
 -define(MOST_REQUESTS, 1000000).
+
+%% @doc The application's version; undefined where it is not loaded.
+-spec version() -> undefined | string().
+version() ->
+    case application:get_key(ringtail, vsn) of
+        {ok, Version} -> Version;
+        undefined -> undefined
+    end.
 
 %% @doc Whether the application serves the Riak node it runs in or, in a VM without Riak, the
 %% clusters that are configured. This looks at the code path: for the start, not for each request.

@@ -2,20 +2,18 @@
 %% process reads without a message. When to build is decided in `ringtail_rebuild', what to build
 %% in `ringtail_snapshot'.
 %%
-%% Riak's event processes run a callback that sends one small message and nothing more; the build
-%% runs in a process of its own. The handlers are supervised ones: riak_core drops them when this
-%% process ends, and this process is told when one of them is dropped. Their callbacks are
-%% external funs on purpose: a local fun would tie riak_core's event process to this version of
-%% the code, and purging the code would kill it.
+%% What Riak announces comes by way of `ringtail_events'; a build runs in a process of its own.
 -module(ringtail_ring).
 
 -behaviour(gen_server).
 
 %% Reading, from any process
 -export([ring/0, here/0, is_there/0, identity/0, headers/0, prepared_headers/0, members/0]).
--export([is_member/1, endpoints/1, published/0, preflist/0, info/0, up/0, history/0, state/0, builds/0]).
+-export([is_member/1, endpoints/1, published/0, preflist/0, info/0, up/0, history/0]).
+-export([state/0, builds/0]).
 %% Following
--export([start_link/0, refresh/1, reload/2, ring_event/1, up_event/1]).
+-export([start_link/0, refresh/1, reload/2]).
+-export([format_status/2]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2, code_change/3]).
 -export_type([missing/0]).
 
@@ -32,10 +30,10 @@
 -record(state, {rebuild = ringtail_rebuild:new() :: ringtail_rebuild:state(),
                 builder = none :: none | {pid(), erlang:timestamp()},
                 built_id = none :: term(),              % riak_core's ring id of the snapshot
-                anew = false :: boolean(),              % the next build loads the ring though it is the same
+                anew = false :: boolean(),              % load the ring though it is the same
                 heard = [] :: [{pid(), ring | up}],     % the event processes that hold our handlers
                 history = ringtail_topology:history() :: ringtail_topology:history(),
-                waiting = [] :: [term()],               % callers that want a build begun after their call
+                waiting = [] :: [term()],               % callers that want a later build
                 served = [] :: [term()]}).              % those whose build runs
 
 %% ---- Reading ----
@@ -68,7 +66,8 @@ is_there() ->
     end.
 
 -spec identity() ->
-          {ok, ringtail_topology:token(), ClusterUuid :: binary(), NodeUuid :: binary()} | missing().
+          {ok, ringtail_topology:token(), ClusterUuid :: binary(), NodeUuid :: binary()}
+        | missing().
 identity() ->
     case find(identity) of
         {identity, Token, Cluster, Node} -> {ok, Token, Cluster, Node};
@@ -163,20 +162,6 @@ ask(Request, Timeout) ->
         {error, _} -> timeout
     end.
 
-%% @doc Runs in riak_core's event process.
--spec ring_event(term()) -> ok.
-ring_event(_Ring) -> tell(ring_changed).
-
-%% @doc Runs in riak_core's event process.
--spec up_event(term()) -> ok.
-up_event(_Services) -> tell(up_changed).
-
-tell(Message) ->
-    case whereis(?MODULE) of
-        undefined -> ok;
-        Pid -> Pid ! Message, ok
-    end.
-
 %% ---- gen_server ----
 
 init([]) ->
@@ -244,6 +229,10 @@ terminate(_, _) ->
 code_change(_, State, _) ->
     {ok, State}.
 
+%% For crash reports: the history is hundreds of topologies.
+format_status(_, [_, State]) ->
+    [{data, [{"State", State#state{history = ringtail_topology:history()}}]}].
+
 %% ---- Events ----
 
 %% Adding the handler calls it at once, with the present ring; before there is one that fails, and
@@ -252,26 +241,11 @@ register_handler(What, #state{heard = Heard} = State) ->
     case lists:keymember(What, 2, Heard) of
         true -> State;      % asked for twice: a handler dropped and its process dead
         false ->
-            Added = try
-                        add_handler(What)
-                    catch
-                        exit:_ -> not_yet;      % Riak is starting, or its event process restarted
-                        error:undef -> not_yet  % there is no Riak in this VM
-                    end,
-            case Added of
-                {ok, Manager} when is_pid(Manager) ->
-                    State#state{heard = [{Manager, What} | Heard]};
-                _ ->
-                    again(What, State)
+            case ringtail_events:hear(What) of
+                {ok, Manager} -> State#state{heard = [{Manager, What} | Heard]};
+                not_yet -> again(What, State)
             end
     end.
-
-add_handler(ring) ->
-    {riak_core_ring_events:add_sup_callback(fun ?MODULE:ring_event/1),
-     whereis(riak_core_ring_events)};
-add_handler(up) ->
-    {riak_core_node_watcher_events:add_sup_callback(fun ?MODULE:up_event/1),
-     whereis(riak_core_node_watcher_events)}.
 
 again(What, #state{heard = Heard} = State) ->
     _ = erlang:send_after(?REGISTER_MS, self(), {register, What}),

@@ -1,8 +1,10 @@
-%% @doc Puts the routes into the node's dispatch list once Riak KV is up and the engine agrees with it (in a VM without Riak:
-%% once there is a dispatch list), sees that they stay there, and takes exactly them out again.
+%% @doc Puts the routes into the node's dispatch list once Riak KV is up and the engine agrees
+%% with it (in a VM without Riak: once there is a dispatch list), sees that they stay there, and
+%% takes exactly them out again.
 %%
-%% The list belongs to webmachine's supervisor and is lost with it; a router that is merely restarted keeps it. Either
-%% way the routes are compared with the list when the router comes back, and now and then.
+%% The list belongs to webmachine's supervisor and is lost with it; a router that is merely
+%% restarted keeps it. Either way the routes are compared with the list when the router comes
+%% back, and now and then.
 -module(ringtail_routes).
 
 -behaviour(gen_server).
@@ -17,12 +19,19 @@
                    | {engine_refused, Code :: atom(), Detail :: binary()}
                    | serving.
 
-%% While waiting for Riak KV, for the engine, or for a router that died; and between looks when all is well. In ms.
+%% While waiting for Riak KV, for the engine, or for a router that died; and between looks when
+%% all is well. In ms.
 -define(SOON_MS, 250).
 -define(LATER_MS, 5000).
 
+%% What any process may ask without a message.
+-define(TABLE, ?MODULE).
+%% After so many looks that found the same to wait for, a minute, it is said.
+-define(LONG, 240).
+
 -record(state, {mode :: node | standalone,
                 condition = starting :: condition(),
+                looks = 0 :: non_neg_integer(),     % since that is the condition
                 checked = false :: boolean(),       % the engine agreed
                 router = none :: none | reference(),
                 routes = [] :: [ringtail_route_table:route()]}).
@@ -33,10 +42,9 @@ start_link() ->
 %% @doc What the application does at present.
 -spec state() -> condition() | not_running.
 state() ->
-    try
-        gen_server:call(?MODULE, state)
-    catch
-        exit:_ -> not_running
+    case ringtail_table:find(?TABLE, condition) of
+        {condition, Condition} -> Condition;
+        none -> not_running
     end.
 
 %% @doc Those of our routes that are in the node's dispatch list.
@@ -53,11 +61,12 @@ remove_all() ->
 
 init([]) ->
     process_flag(trap_exit, true),
+    ?TABLE = ets:new(?TABLE, [named_table, protected, {read_concurrency, true}]),
+    State = #state{mode = ringtail_config:mode()},
+    true = ets:insert(?TABLE, {condition, State#state.condition}),
     self() ! look,
-    {ok, #state{mode = ringtail_config:mode()}}.
+    {ok, State}.
 
-handle_call(state, _, #state{condition = Condition} = State) ->
-    {reply, Condition, State};
 handle_call(_, _, State) ->
     {reply, {error, unknown_call}, State}.
 
@@ -83,11 +92,16 @@ code_change(_, State, _) ->
 
 %% ---- Inside ----
 
-look(#state{condition = Before} = State) ->
+look(#state{condition = Before, looks = Looks} = State) ->
     Now = look_closer(State),
     case Now#state.condition of
-        Before -> Now;
-        Condition -> say(Condition), Now
+        Before ->
+            _ = [say_long(Before) || Looks =:= ?LONG],
+            Now#state{looks = Looks + 1};
+        Condition ->
+            true = ets:insert(?TABLE, {condition, Condition}),
+            say(Condition, length(Now#state.routes)),
+            Now#state{looks = 0}
     end.
 
 look_closer(#state{condition = serving} = State) ->
@@ -106,11 +120,12 @@ look_closer(State) ->
             end
     end.
 
-%% Before there is a ring the engine cannot be compared; the routes answer 503 until then, and the comparison is made up
-%% for at the first look with a ring.
+%% Before there is a ring the engine cannot be compared; the routes answer 503 until then, and the
+%% comparison is made up for at the first look with a ring.
 engine(#state{checked = true}) ->
     {ok, true};
-%% The ring that riak_core is asked about is loaded for this: the snapshot may already be of another one.
+%% The ring that riak_core is asked about is loaded for this: the snapshot may already be of
+%% another one.
 engine(#state{}) ->
     case my_ring() of
         {ok, RingTerm} ->
@@ -165,7 +180,8 @@ add(State) ->
     end.
 
 ours(#state{routes = [], mode = node}) ->
-    Args = [{query_element, ringtail_wm:query_element()}, {client, ringtail_relay:client_element()}],
+    Args = [{query_element, ringtail_wm:query_element()},
+            {client, ringtail_relay:client_element()}],
     ringtail_route_table:routes(ringtail_config:prefixes(), ringtail_wm_object, Args);
 ours(#state{routes = [], mode = standalone}) ->
     ringtail_route_table:routes(ringtail_config:prefixes(), ringtail_wm_far_object, []);
@@ -207,9 +223,28 @@ is_ours(Route) when is_tuple(Route), tuple_size(Route) >= 3 ->
 is_ours(_) ->
     false.
 
-say(serving) ->
-    error_logger:info_msg("ringtail: serving~n");
-say({engine_refused, Code, Detail}) ->
-    error_logger:error_msg("ringtail: not serving, ~s: ~s~n", [Code, Detail]);
-say(Condition) ->
-    error_logger:info_msg("ringtail: ~s~n", [Condition]).
+%% One line when it begins to serve, and when it cannot. What is waited for as a node boots is no
+%% news.
+say(serving, Routes) ->
+    error_logger:info_msg("ringtail ~s: serving ~b routes, engine ~s~n",
+                          [ringtail_config:version(), Routes, ringtail_engine:name()]);
+say({engine_refused, Code, Detail}, _) ->
+    error_logger:error_msg("ringtail ~s: cannot serve, ~s: ~ts~s; it is tried again every ~b s~n",
+                           [ringtail_config:version(), Code, Detail, fix(Code),
+                            ?LATER_MS div 1000]);
+say(_, _) ->
+    ok.
+
+fix(disagrees) -> "; install a build for this Riak";
+fix(_) -> "".
+
+say_long(waiting_for_riak_kv) ->
+    cannot_yet("riak_kv is not up on this node: see `riak admin services'");
+say_long(waiting_for_webmachine) ->
+    cannot_yet("there is no webmachine_router in this VM: start webmachine");
+say_long(_) ->
+    ok.
+
+cannot_yet(Why) ->
+    error_logger:warning_msg("ringtail ~s: cannot serve yet, ~s; it will once that is done~n",
+                             [ringtail_config:version(), Why]).

@@ -9,6 +9,8 @@
 all() ->
     [start_serves_and_stop_leaves_the_node_as_it_was, started_twice, a_replaced_nif_gets_the_ring_anew,
      a_reload_was_answered_before_the_snapshot_was_there, late_answers_do_not_stay_in_the_mailbox,
+     begin_and_end_were_not_in_the_log, why_it_cannot_serve_is_said_once,
+     a_slow_server_does_not_hold_up_the_status,
      a_node_that_publishes_no_more_left_its_entry_in_the_ring, a_listener_that_went_stayed_in_the_ring,
      owners_are_printed_with_all_their_digits, started_while_the_ring_changes, decisions_equal_riak_core_while_the_ring_changes,
      a_ring_storm_costs_few_builds, events_without_a_change_cost_no_build, token_is_the_same_on_all_nodes_once_settled,
@@ -283,6 +285,70 @@ late_answers_do_not_stay_in_the_mailbox(Config) ->
     [Node | _] = nodes(C),
     ?assertEqual({{error, timeout}, {ok, last}, {error, gone}, []},
                  rpc(C, Node, ringtail_test_probe, late_answers, [])).
+
+begin_and_end_were_not_in_the_log(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    {ok, Version} = rpc(C, Node, application, get_key, [ringtail, vsn]),
+    Routes = integer_to_list(length(rpc(C, Node, ringtail_routes, installed, []))),
+    Said = logged(C, Node, Config,
+                  fun() ->
+                          ok = rpc(C, Node, ringtail, stop, []),
+                          ok = rpc(C, Node, ringtail, start, []),
+                          ok = ringtail_test_cluster:serving(C, Node)
+                  end),
+    ?assertEqual(["ringtail " ++ Version ++ ": stopped, its " ++ Routes ++ " routes are taken out",
+                  "ringtail " ++ Version ++ ": serving " ++ Routes ++ " routes, engine nif"], Said).
+
+why_it_cannot_serve_is_said_once(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    Refused = fun() ->
+                      {engine_refused, _, _} = rpc(C, Node, ringtail_routes, state, []),
+                      true
+              end,
+    Looks = fun() -> element(4, rpc(C, Node, sys, get_state, [ringtail_routes])) end,
+    Said = logged(C, Node, Config,
+                  fun() ->
+                          ok = rpc(C, Node, ringtail, stop, []),
+                          ok = rpc(C, Node, application, set_env, [ringtail, engine, port]),
+                          ok = rpc(C, Node, application, set_env, [ringtail, companion, "/nowhere"]),
+                          ok = rpc(C, Node, ringtail, start, []),
+                          ok = ringtail_test_cluster:wait(Refused),
+                          ok = ringtail_test_cluster:wait(fun() -> Looks() >= 2 end, 60000),
+                          ok = rpc(C, Node, application, unset_env, [ringtail, companion]),
+                          ok = rpc(C, Node, application, unset_env, [ringtail, engine]),
+                          ok = ringtail_test_cluster:serving(C, Node)
+                  end),
+    [Stopped, Cannot, Serving] = Said,
+    ?assertMatch({match, _}, re:run(Stopped, "stopped")),
+    ?assertMatch({match, _}, re:run(Cannot, "cannot serve, .*put the executable")),
+    ?assertMatch({match, _}, re:run(Serving, "serving")).
+
+%% What the application says while this is done.
+logged(C, Node, Config, Fun) ->
+    File = filename:join(proplists:get_value(priv_dir, Config), "said"),
+    _ = file:delete(File),
+    #{level := Level} = rpc(C, Node, logger, get_primary_config, []),
+    ok = rpc(C, Node, logger, set_primary_config, [level, info]),
+    ok = rpc(C, Node, error_logger, logfile, [{open, File}]),
+    try
+        Fun()
+    after
+        ok = rpc(C, Node, error_logger, logfile, [close]),
+        ok = rpc(C, Node, logger, set_primary_config, [level, Level])
+    end,
+    {ok, Bytes} = file:read_file(File),
+    [Line || "ringtail " ++ _ = Line <- string:tokens(binary_to_list(Bytes), "\n")].
+
+a_slow_server_does_not_hold_up_the_status(Config) ->
+    C = c(Config),
+    [Node | _] = nodes(C),
+    Servers = [ringtail_routes, ringtail_ring, ringtail_listeners],
+    [ok = rpc(C, Node, sys, suspend, [Server]) || Server <- Servers],
+    Answers = [get(C, Node, Path) || Path <- ["/ringtail/status", "/ringtail/metrics", "/ringtail"]],
+    [ok = rpc(C, Node, sys, resume, [Server]) || Server <- Servers],
+    ?assertMatch([{200, _, _}, {200, _, _}, {200, _, _}], Answers).
 
 a_node_that_publishes_no_more_left_its_entry_in_the_ring(Config) ->
     C = c(Config),
