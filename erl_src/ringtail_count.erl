@@ -1,13 +1,14 @@
-%% @doc Counters of what the routes did since the start, for the status and metrics routes. Counting costs no message.
+%% @doc Counters of what the routes did since the start, for the status and metrics routes.
+%% Counting costs no message.
 -module(ringtail_count).
 
 -export([new/0, add/1, all/0]).
 -export_type([counter/0]).
 
--type counter() :: served | proxied | redirected | not_primary | no_primary.
+-type counter() :: served | relayed | redirected | not_primary | no_primary.
 
 -define(TABLE, ringtail_count).
--define(COUNTERS, [served, proxied, redirected, not_primary, no_primary]).
+-define(COUNTERS, [served, relayed, redirected, not_primary, no_primary]).
 
 %% @doc Makes the table, owned by the caller: it goes when the application does.
 -spec new() -> ok.
@@ -27,7 +28,7 @@ add(Outcome) ->
 
 -spec counter(ringtail_decide:outcome()) -> counter().
 counter(serve) -> served;
-counter({proxy, _}) -> proxied;
+counter({proxy, _}) -> relayed;
 counter({redirect, _}) -> redirected;
 counter({refuse, Why}) -> Why.
 

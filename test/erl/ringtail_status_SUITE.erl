@@ -7,7 +7,7 @@
 
 all() ->
     [metrics_are_in_the_text_format, labels_are_escaped, page_names_every_partition_and_no_markup_of_others,
-     status_over_http, counters_count_decisions, metrics_over_http, page_over_http, other_methods_are_refused].
+     status_over_http, counters_count_decisions, what_runs_elsewhere_is_relayed, metrics_over_http, page_over_http, other_methods_are_refused].
 
 suite() -> [{timetrap, {seconds, 60}}].
 
@@ -71,6 +71,24 @@ counters_count_decisions(Config) ->
     ?assertEqual(40, Here + Elsewhere),
     ?assert(Here > 0 andalso Elsewhere > 0),
     ?assertEqual([Served + Here, Refused + Elsewhere], Count()).
+
+what_runs_elsewhere_is_relayed(Config) ->
+    Relayed = fun() ->
+                      Status = ringtail_test_http:json(get(Config, "/ringtail/status")),
+                      {200, _, Text} = get(Config, "/ringtail/metrics"),
+                      {match, [Count]} =
+                          re:run(Text, "ringtail_object_requests_total{outcome=\"relayed\"} ([0-9]+)",
+                                 [{capture, all_but_first, list}]),
+                      Requests = maps:get(<<"requests">>, Status),
+                      ?assertEqual(list_to_integer(Count), maps:get(<<"relayed">>, Requests)),
+                      {maps:get(<<"served">>, Requests), maps:get(<<"relayed">>, Requests)}
+              end,
+    {ServedBefore, RelayedBefore} = Relayed(),
+    Route = "/riak/primary/clusters/default/types/t1/buckets/b/keys/",
+    [{404, _, _} = get(Config, Route ++ integer_to_list(Key)) || Key <- lists:seq(1, 40)],
+    {Served, Relayed1} = Relayed(),
+    ?assertEqual(40, Served - ServedBefore + Relayed1 - RelayedBefore),
+    ?assert(Relayed1 > RelayedBefore).
 
 metrics_over_http(Config) ->
     {200, Headers, Body} = get(Config, "/ringtail/metrics"),
