@@ -52,10 +52,18 @@ state() ->
 installed() ->
     [Route || Route <- in_list(), is_ours(Route)].
 
-%% @doc Takes out every route of ours, whoever put it in.
+%% @doc Takes out every route of ours, whoever put it in. Of a node that shuts down they stay: its
+%% listeners serve longer than this application, and without them Riak's own routes would take a
+%% path of ours for one of theirs. Our resources answer 503 by themselves.
 -spec remove_all() -> ok.
 remove_all() ->
-    remove(installed()).
+    remove_unless_shutdown(installed()).
+
+remove_unless_shutdown(Routes) ->
+    case init:get_status() of
+        {stopping, _} -> ok;
+        _ -> remove(Routes)
+    end.
 
 %% ---- gen_server ----
 
@@ -85,7 +93,7 @@ handle_info(_, State) ->
     {noreply, State}.
 
 terminate(_, #state{routes = Routes}) ->
-    remove(Routes).
+    remove_unless_shutdown(Routes).
 
 code_change(_, State, _) ->
     {ok, State}.

@@ -14,7 +14,8 @@ all() ->
      a_node_that_publishes_no_more_left_its_entry_in_the_ring, a_listener_that_went_stayed_in_the_ring,
      owners_are_printed_with_all_their_digits, started_while_the_ring_changes, decisions_equal_riak_core_while_the_ring_changes,
      a_ring_storm_costs_few_builds, events_without_a_change_cost_no_build, token_is_the_same_on_all_nodes_once_settled,
-     console, routes_survive_the_router, without_a_snapshot_503,
+     console, routes_survive_the_router,
+     a_node_that_shut_down_answered_with_riaks_own_routes, without_a_snapshot_503,
      whether_this_node_is_up_goes_with_every_ring, handlers_come_back, a_lost_snapshot_is_built_again,
      started_while_the_node_boots, endpoints_are_published_and_follow_the_configuration].
 
@@ -148,6 +149,27 @@ routes_survive_the_router(Config) ->
     true = rpc(C, Node, erlang, exit, [rpc(C, Node, erlang, whereis, [webmachine_router]), kill]),
     ok = ringtail_test_cluster:wait(fun() -> lists:sort(rpc(C, Node, webmachine_router, get_routes, [])) =:= lists:sort(Routes) end),
     ?assertMatch({200, _, _}, get(C, Node, "/explore/clusters/default/preflist")).
+
+%% Its listeners are there to the end, and a path of ours without our routes is one of Riak's link
+%% walks, or a method that is not allowed: as final an answer as there is.
+a_node_that_shut_down_answered_with_riaks_own_routes(Config) ->
+    C = c(Config),
+    Node = lists:last(nodes(C)),
+    Slow = ringtail_test_slow_stop,
+    ok = rpc(C, Node, ringtail, stop, []),
+    ok = rpc(C, Node, Slow, begin_it, []),
+    ok = ringtail_test_cluster:begin_all(C),
+    Url = standin:url(C, Node),
+    Paths = ["/riak/primary/clusters/default/types/t1/buckets/b/keys/k",
+             "/explore/clusters/default/preflist", "/ringtail/status"],
+    ok = rpc(C, Node, init, stop, []),
+    ok = ringtail_test_cluster:wait(
+           fun() -> is_pid(rpc(C, Node, erlang, whereis, [Slow])) end),
+    Answers = [ringtail_test_http:request(get, Url ++ Path) || Path <- Paths],
+    Put = ringtail_test_http:request(put, Url ++ hd(Paths), [], {"text/plain", "v"}),
+    ok = standin:kill(C, Node),
+    ok = standin:restart(C, Node),
+    ?assertEqual([503, 503, 200, 503], [Status || {Status, _, _} <- Answers ++ [Put]]).
 
 without_a_snapshot_503(Config) ->
     C = c(Config),
