@@ -106,8 +106,9 @@ sendable(RD) ->
         {{ok, chunked}, false} -> {chunked, limited(pieces(RD), ringtail_config:max_body())}
     end.
 
-%% webmachine has read the body if it had to check its digest.
-is_read(RD) -> wrq:get_req_header("Content-MD5", RD) =/= undefined.
+%% webmachine has read the body if it had to check its digest, and keeps what was read of it.
+is_read(RD) ->
+    get(req_body) =/= undefined orelse wrq:get_req_header("Content-MD5", RD) =/= undefined.
 
 pieces(RD) -> fun() -> wrq:stream_req_body(RD, ?PIECE) end.
 

@@ -83,13 +83,17 @@ unreachable(Failures, Scheme) ->
 
 %% @doc The answer when the primary that served the request was lost meanwhile.
 -spec lost(ringtail_relay:lost(), node(), ringtail_wm:reqdata()) -> ending().
-lost(unreachable, Node, RD) ->
+lost(Why, Node, RD) ->
+    ringtail_body:unread(RD),
+    told(Why, Node, RD).
+
+told(unreachable, Node, RD) ->
     ended(503, no_primary,
           [atom_to_list(Node), " went down before it was asked; nothing was changed"], RD);
-lost(down, Node, RD) ->
+told(down, Node, RD) ->
     ended(502, bad_gateway,
           [atom_to_list(Node), " went down before it had answered; ", known(RD)], RD);
-lost(timeout, Node, RD) ->
+told(timeout, Node, RD) ->
     ended(504, timeout, [atom_to_list(Node), " did not answer in time; ", known(RD)], RD).
 
 known(RD) ->
