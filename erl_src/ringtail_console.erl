@@ -1,12 +1,13 @@
-%% @doc The console calls that need the running application; `ringtail' is their face. In a VM without Riak most of them are
-%% ringtail_far_console's. They return data, or a line of
-%% text where a person wants to read one.
+%% @doc The console calls that need the running application; `ringtail' is their face. In a VM
+%% without Riak most of them are ringtail_far_console's. They return data, or a line of text where
+%% a person wants to read one.
 -module(ringtail_console).
 
--export([start/0, stop/0, status/0, preflist/2, primaries/2, owners/0, where/2, topology/0, text/1, compile/1]).
+-export([start/0, stop/0, status/0, preflist/2, primaries/2, owners/0, where/2, topology/0]).
+-export([text/1, compile/1]).
 
-%% @doc Starts the application. Harmless when it runs already, and in a node that is still booting: it then waits for
-%% Riak KV in the background.
+%% @doc Starts the application. Harmless when it runs already, and in a node that is still
+%% booting: it then waits for Riak KV in the background.
 -spec start() -> ok | {error, term()}.
 start() ->
     case application:ensure_all_started(ringtail) of
@@ -15,12 +16,13 @@ start() ->
     end.
 
 explained({ringtail, {"no such file or directory", "ringtail.app"}}) ->
-    {no_application_file, <<"put ringtail.app where the beams are, on the code path (see code:get_path())">>};
+    {no_application_file, <<"put ringtail.app where the beams are, on the code path (see "
+                            "code:get_path())">>};
 explained(Reason) ->
     Reason.
 
-%% @doc Stops it and leaves the node as it was: clients are told of it no more. A node that is stopped as
-%% a whole keeps its entry in the ring, for it comes back.
+%% @doc Stops it and leaves the node as it was: clients are told of it no more. A node that is
+%% stopped as a whole keeps its entry in the ring, for it comes back.
 -spec stop() -> ok | {error, term()}.
 stop() ->
     HasRing = whereis(riak_core_ring_manager) =/= undefined,
@@ -35,16 +37,20 @@ stop() ->
 status() ->
     ringtail_status:data().
 
--spec preflist(ringtail_place:bucket(), binary()) -> [{{non_neg_integer(), node() | binary()}, primary | fallback}] | {error, term()}.
+-spec preflist(ringtail_place:bucket(), binary()) ->
+          [{{non_neg_integer(), node() | binary()}, primary | fallback}] | {error, term()}.
 preflist(Bucket, Key) ->
-    here_or_far(fun() -> here_preflist(Bucket, Key) end, fun() -> ringtail_far_console:preflist(Bucket, Key) end).
+    here_or_far(fun() -> here_preflist(Bucket, Key) end,
+                fun() -> ringtail_far_console:preflist(Bucket, Key) end).
 
 here_preflist(Bucket, Key) ->
     value(ringtail_place:preflist(plain(Bucket), Key)).
 
--spec primaries(ringtail_place:bucket(), binary()) -> [{non_neg_integer(), node() | binary()}] | {error, term()}.
+-spec primaries(ringtail_place:bucket(), binary()) ->
+          [{non_neg_integer(), node() | binary()}] | {error, term()}.
 primaries(Bucket, Key) ->
-    here_or_far(fun() -> here_primaries(Bucket, Key) end, fun() -> ringtail_far_console:primaries(Bucket, Key) end).
+    here_or_far(fun() -> here_primaries(Bucket, Key) end,
+                fun() -> ringtail_far_console:primaries(Bucket, Key) end).
 
 here_primaries(Bucket, Key) ->
     value(ringtail_place:primaries(plain(Bucket), Key)).
@@ -59,11 +65,13 @@ here_owners() ->
 %% @doc A line to read: where the key lives and who of them is up.
 -spec where(ringtail_place:bucket(), binary()) -> string() | {error, term()}.
 where(Bucket, Key) ->
-    here_or_far(fun() -> here_where(Bucket, Key) end, fun() -> ringtail_far_console:where(Bucket, Key) end).
+    here_or_far(fun() -> here_where(Bucket, Key) end,
+                fun() -> ringtail_far_console:where(Bucket, Key) end).
 
 here_where(Bucket, Key) ->
     case {ringtail_place:primaries(plain(Bucket), Key), ringtail_ring:ring()} of
-        {{ok, Primaries}, {ok, _, Size}} -> ringtail_render:where(Bucket, Key, Primaries, Size, ringtail_ring:up());
+        {{ok, Primaries}, {ok, _, Size}} ->
+            ringtail_render:where(Bucket, Key, Primaries, Size, ringtail_ring:up());
         {{error, _} = Error, _} -> Error;
         {_, {error, _} = Error} -> Error
     end.
@@ -93,19 +101,22 @@ text(status) -> ringtail_render:lines(status());
 text(topology) -> ringtail_render:lines(topology());
 text(owners) -> ringtail_render:owners(owners()).
 
-%% @doc Compiles our sources in this directory for the OTP release of this node, into the same directory, and loads them.
-%% For a node whose release the archive's beams were not built for.
+%% @doc Compiles our sources in this directory for the OTP release of this node, into the same
+%% directory, and loads them. For a node whose release the archive's beams were not built for.
 -spec compile(file:name()) -> {ok, [module()]} | {error, [{file:name(), term()}]}.
 compile(Directory) ->
     Files = filelib:wildcard(filename:join(Directory, "ringtail*.erl")),
-    Compiled = [{File, compile:file(File, [{outdir, Directory}, return_errors, debug_info])} || File <- Files],
+    Options = [{outdir, Directory}, return_errors, debug_info],
+    Compiled = [{File, compile:file(File, Options)} || File <- Files],
     case [{File, Why} || {File, Why} <- Compiled, element(1, Why) =/= ok] of
         [] when Files =:= [] ->
             {error, [{Directory, "no ringtail*.erl here: unpack the archive in this directory"}]};
         [] ->
             Modules = [Module || {_, {ok, Module}} <- Compiled],
-            _ = [begin code:purge(Module), code:load_abs(filename:join(Directory, atom_to_list(Module))) end
-                 || Module <- Modules],
+            _ = [begin
+                     code:purge(Module),
+                     code:load_abs(filename:join(Directory, atom_to_list(Module)))
+                 end || Module <- Modules],
             ok = serving_again(ringtail_ring:ring()),
             {ok, Modules};
         Failed ->

@@ -86,8 +86,8 @@ down(Nodes) ->
     _ = [catch ets:delete(?TABLE, Node) || Node <- Nodes],
     ok.
 
-%% @doc Takes out of the ring what this node published. For when the application does not run any more:
-%% while it runs it says what is configured. A ring manager that is busy does it later.
+%% @doc Takes out of the ring what this node published. For when the application does not run any
+%% more: while it runs it says what is configured. A ring manager that is busy does it later.
 -spec take_back() -> ok.
 take_back() ->
     {Taker, Monitor} = spawn_monitor(fun() -> publish(ringtail_endpoints:to_meta([])) end),

@@ -1,5 +1,5 @@
-%% @doc The ring page's HTML. Pure. It stands alone: no script, nothing fetched from elsewhere, since nodes are often
-%% reached from hosts that reach nothing else.
+%% @doc The ring page's HTML. Pure. It stands alone: no script, nothing fetched from elsewhere,
+%% since nodes are often reached from hosts that reach nothing else.
 -module(ringtail_page).
 
 -export([html/7, escaped/1]).

@@ -1,10 +1,11 @@
-%% @doc When to build a snapshot of the ring: the pure half of `ringtail_ring'. Each function takes the state and what
-%% happened and gives the next state and what the process shall do.
+%% @doc When to build a snapshot of the ring: the pure half of `ringtail_ring'. Each function
+%% takes the state and what happened and gives the next state and what the process shall do.
 %%
-%% Riak announces every change of its ring, and a cluster in motion announces hundreds in a second. Building a snapshot
-%% costs far more than an announcement, so: a change waits a moment for others to join it; one build runs at a time; what
-%% changes during a build is remembered by one flag and costs one more build after it; and builds use at most half of
-%% the time, however fast the changes come.
+%% Riak announces every change of its ring, and a cluster in motion announces hundreds in a
+%% second. Building a snapshot costs far more than an announcement, so: a change waits a moment
+%% for others to join it; one build runs at a time; what changes during a build is remembered by
+%% one flag and costs one more build after it; and builds use at most half of the time, however
+%% fast the changes come.
 -module(ringtail_rebuild).
 
 -export([new/0, changed/1, timer/1, built/2, failed/1, phase/1]).
@@ -12,7 +13,8 @@
 
 %% A burst that arrives within this time is one change. In milliseconds, as everything here.
 -define(SETTLE_MS, 5).
-%% After a build, rest as long as it took, within these bounds: a change must be seen within a second.
+%% After a build, rest as long as it took, within these bounds: a change must be seen within a
+%% second.
 -define(REST_MIN_MS, 20).
 -define(REST_MAX_MS, 500).
 %% After a build that failed, each further try waits twice as long.
@@ -55,7 +57,8 @@ timer(State) ->
 %% @doc The build that ran is done.
 -spec built(state(), Milliseconds :: non_neg_integer()) -> {state(), [effect()]}.
 built(#rebuild{phase = building} = State, Took) ->
-    {State#rebuild{phase = resting, failures = 0}, [{timer, min(max(Took, ?REST_MIN_MS), ?REST_MAX_MS)}]}.
+    Rest = min(max(Took, ?REST_MIN_MS), ?REST_MAX_MS),
+    {State#rebuild{phase = resting, failures = 0}, [{timer, Rest}]}.
 
 %% @doc The build that ran came to nothing: it is tried again, later each time.
 -spec failed(state()) -> {state(), [effect()]}.

@@ -17,8 +17,9 @@
 -spec history() -> history().
 history() -> [].
 
-%% @doc Adds a snapshot as the newest. One that is seen again (content can go back under an equal ordinal) moves to the
-%% front: between it and what came before the difference is computed from content anyway.
+%% @doc Adds a snapshot as the newest. One that is seen again (content can go back under an equal
+%% ordinal) moves to the front: between it and what came before the difference is computed from
+%% content anyway.
 -spec remember(token(), Canonical :: binary(), history()) -> history().
 remember(Token, _, [{Token, _} | _] = History) ->
     History;
@@ -36,8 +37,9 @@ is_token(Text) ->
             false
     end.
 
-%% @doc Which answer a request for `From' to `To' gets. A `From' that is not known here (too old, another node's past,
-%% another cluster's) gets the document, since from it nothing can be left out.
+%% @doc Which answer a request for `From' to `To' gets. A `From' that is not known here (too old,
+%% another node's past, another cluster's) gets the document, since from it nothing can be left
+%% out.
 -spec asked(From :: none | token(), To :: current | token(), history()) ->
           {document, token(), Canonical :: binary()}
         | {difference, {token(), Canonical :: binary()}, {token(), Canonical :: binary()}}
