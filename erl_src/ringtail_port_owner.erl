@@ -154,7 +154,8 @@ code_change(_, State, _) ->
 
 %% For logs: no bytes of requests or rings, which may be anybody's, and many.
 format_status(Why, [_, State]) ->
-    Shown = State#state{unwritten = '...', rings = '...', frames = '...'},
+    Shown = State#state{unwritten = ringtail_port_outbox:new(), rings = [],
+                        frames = ringtail_port_frames:new()},
     case Why of
         normal -> [{data, [{"State", Shown}]}];
         terminate -> Shown
