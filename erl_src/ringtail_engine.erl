@@ -1,26 +1,28 @@
-%% @doc One interface over what computes hashes and preflists, so that callers do not know which it is: the NIF in this VM,
-%% or the companion at the end of a port. `{ringtail, engine, nif | port | auto}' says which; auto, the default, takes the
-%% NIF where its library loads. A ring stays with the engine that loaded it.
+%% @doc One interface over what computes hashes and preflists, so that callers do not know which it
+%% is: the NIF in this VM, or the companion at the end of a port. `{ringtail, engine, nif | port |
+%% auto}' says which; auto, the default, takes the NIF where its library loads. A ring stays with
+%% the engine that loaded it.
 %%
-%% It also keeps every call short. A NIF call blocks its scheduler, so this module looks at sizes, which cost nothing
-%% to read, and sends to a dirty scheduler what could take long: large keys, large n, long lists of up nodes, rings
-%% of unusual size. Batches are cut into slices, so that a large one never keeps a dirty scheduler for long and a process
-%% that is killed in the middle is gone soon.
+%% It also keeps every call short. A NIF call blocks its scheduler, so this module looks at sizes,
+%% which cost nothing to read, and sends to a dirty scheduler what could take long: large keys,
+%% large n, long lists of up nodes, rings of unusual size. Batches are cut into slices, so that a
+%% large one never keeps a dirty scheduler for long and a process that is killed in the middle is
+%% gone soon.
 %%
-%% Answers are `{ok, Value}' or `{error, {Code, Detail}}', Code an atom, Detail a sentence (for unknown_node: the
-%% node's name).
+%% Answers are `{ok, Value}' or `{error, {Code, Detail}}', Code an atom, Detail a sentence (for
+%% unknown_node: the node's name).
 -module(ringtail_engine).
 
 -export([load_ring/1, is_ring/1, ring_size/1, ring_info/1, owners/1, document/2, key_document/8]).
 -export([chash/4, primaries/6, preflist/7, primaries_many/4, preflist_many/5]).
 -export([primaries_of_hash/3, preflist_of_hash/4]).
 -export([topology/1, topology_document/3, topology_difference/5, node_uuid/2]).
--export([keyfun/1, check/2, check/3, name/0, is_there/0, is_there/1, condition/0, nif_problem/0]).
+-export([keyfun/1, name/0, is_there/0, is_there/1, condition/0, nif_problem/0]).
 -export_type([ring/0, answer/1, key/0, keyfun_name/0]).
 
-%% Above these a call goes to a dirty scheduler. SHA-1 without help from the processor reads some 300 bytes in a
-%% microsecond: 32 KiB are a tenth of a millisecond. A preflist entry costs well under a microsecond. An unfortunate
-%% preflist reads every partition once.
+%% Above these a call goes to a dirty scheduler. SHA-1 without help from the processor reads some
+%% 300 bytes in a microsecond: 32 KiB are a tenth of a millisecond. A preflist entry costs well
+%% under a microsecond. An unfortunate preflist reads every partition once.
 -define(NORMAL_BYTES, 32768).
 -define(NORMAL_N, 256).
 -define(NORMAL_UP, 256).
@@ -66,8 +68,8 @@ ring_size(#ringtail_ring{size = Size}) ->
 ring_size(_) ->
     not_a_ring().
 
-%% @doc What the ring says of itself: ring_size, cluster_name, nodename, claimant, members with their status, the
-%% number of pending changes, rvsn_sum, vclock_sum, resizing.
+%% @doc What the ring says of itself: ring_size, cluster_name, nodename, claimant, members with
+%% their status, the number of pending changes, rvsn_sum, vclock_sum, resizing.
 -spec ring_info(ring()) -> answer([{atom(), term()}]).
 ring_info(Ring) ->
     with_ring(Ring, ring_info, []).
@@ -83,10 +85,12 @@ document(Ring, Kind) ->
     with_ring(Ring, document, [Kind]).
 
 %% @doc The JSON document of one key: its preflist with fallbacks, or its primaries, up or not.
--spec key_document(ring(), preflist | primaries, binary(), binary(), binary(), keyfun_name(), pos_integer(),
-                   ringtail_nif:up()) -> answer(binary()).
+-spec key_document(ring(), preflist | primaries, binary(), binary(), binary(), keyfun_name(),
+                   pos_integer(), ringtail_nif:up()) -> answer(binary()).
 key_document(Ring, Kind, Type, Bucket, Key, Keyfun, N, Up) ->
-    with_keyfun(Keyfun, fun(Name) -> with_ring(Ring, key_document, [Kind, Type, Bucket, Key, Name, N, Up]) end).
+    with_keyfun(Keyfun, fun(Name) ->
+        with_ring(Ring, key_document, [Kind, Type, Bucket, Key, Name, N, Up])
+    end).
 
 %% @doc The place of a key: twenty bytes, as riak_core_util:chash_key/1 gives it.
 -spec chash(binary(), binary(), binary(), keyfun_name()) -> answer(ringtail_nif:hash()).
@@ -99,8 +103,11 @@ chash(Type, Bucket, Key, Keyfun) ->
     with_keyfun(Keyfun, fun(Name) -> chash(Type, Bucket, Key, Name) end).
 
 %% @doc The key's N owners, up or not, in preflist order.
--spec primaries(ring(), binary(), binary(), binary(), keyfun_name(), pos_integer()) -> answer([ringtail_nif:entry()]).
-primaries(#ringtail_ring{engine = Engine, handle = Handle, size = Size}, Type, Bucket, Key, Keyfun, N) when Keyfun =:= std; Keyfun =:= bucketonly ->
+-spec primaries(ring(), binary(), binary(), binary(), keyfun_name(), pos_integer()) ->
+          answer([ringtail_nif:entry()]).
+primaries(#ringtail_ring{engine = Engine, handle = Handle, size = Size}, Type, Bucket, Key, Keyfun,
+          N)
+  when Keyfun =:= std; Keyfun =:= bucketonly ->
     case long_key(Type, Bucket, Key) orelse N > ?NORMAL_N orelse Size > ?NORMAL_PARTITIONS of
         %% What most requests ask for; by ask/3 it would take a third longer.
         false when Engine =:= nif ->
@@ -117,11 +124,12 @@ primaries(#ringtail_ring{} = Ring, Type, Bucket, Key, Keyfun, N) ->
 primaries(_, _, _, _, _, _) ->
     not_a_ring().
 
-%% @doc The key's preflist for these up nodes, as riak_core_apl:get_apl_ann/4 gives it: primaries that are up, then
-%% fallbacks for those that are not.
--spec preflist(ring(), binary(), binary(), binary(), keyfun_name(), pos_integer(), ringtail_nif:up()) ->
-          answer([ringtail_nif:annotated()]).
-preflist(#ringtail_ring{engine = Engine, handle = Handle, size = Size}, Type, Bucket, Key, Keyfun, N, Up)
+%% @doc The key's preflist for these up nodes, as riak_core_apl:get_apl_ann/4 gives it: primaries
+%% that are up, then fallbacks for those that are not.
+-spec preflist(ring(), binary(), binary(), binary(), keyfun_name(), pos_integer(),
+               ringtail_nif:up()) -> answer([ringtail_nif:annotated()]).
+preflist(#ringtail_ring{engine = Engine, handle = Handle, size = Size}, Type, Bucket, Key, Keyfun,
+         N, Up)
   when Keyfun =:= std; Keyfun =:= bucketonly ->
     Long = long_key(Type, Bucket, Key) orelse N > ?NORMAL_N orelse Size > ?NORMAL_PARTITIONS
         orelse longer_than(Up, ?NORMAL_UP),
@@ -135,7 +143,8 @@ preflist(_, _, _, _, _, _, _) ->
     not_a_ring().
 
 %% @doc primaries/6 for many keys of one keyfun and n: a list of answers in the order of the keys.
--spec primaries_many(ring(), [key()], keyfun_name(), pos_integer()) -> answer([[ringtail_nif:entry()]]).
+-spec primaries_many(ring(), [key()], keyfun_name(), pos_integer()) ->
+          answer([[ringtail_nif:entry()]]).
 primaries_many(Ring, Keys, Keyfun, N) ->
     many(Keys, Keyfun, fun(Slice, Name) -> with_ring(Ring, primaries_many, [Slice, Name, N]) end).
 
@@ -143,10 +152,13 @@ primaries_many(Ring, Keys, Keyfun, N) ->
 -spec preflist_many(ring(), [key()], keyfun_name(), pos_integer(), ringtail_nif:up()) ->
           answer([[ringtail_nif:annotated()]]).
 preflist_many(Ring, Keys, Keyfun, N, Up) ->
-    many(Keys, Keyfun, fun(Slice, Name) -> with_ring(Ring, preflist_many, [Slice, Name, N, Up]) end).
+    many(Keys, Keyfun, fun(Slice, Name) ->
+        with_ring(Ring, preflist_many, [Slice, Name, N, Up])
+    end).
 
 %% @doc The N owners of a hash, for a keyfun that only riak_core can compute.
--spec primaries_of_hash(ring(), ringtail_nif:hash(), pos_integer()) -> answer([ringtail_nif:entry()]).
+-spec primaries_of_hash(ring(), ringtail_nif:hash(), pos_integer()) ->
+          answer([ringtail_nif:entry()]).
 primaries_of_hash(#ringtail_ring{engine = Engine, handle = Handle, size = Size}, Hash, N) ->
     case N > ?NORMAL_N orelse Size > ?NORMAL_PARTITIONS of
         false -> ask(Engine, primaries_of_hash, [Handle, Hash, N]);
@@ -166,9 +178,12 @@ preflist_of_hash(#ringtail_ring{engine = Engine, handle = Handle, size = Size}, 
 preflist_of_hash(_, _, _, _) ->
     not_a_ring().
 
-%% @doc What a ring's topology is called and what it says: token, cluster UUID and canonical form, all binaries. The
-%% canonical form is all that needs to be kept of a ring to tell later what has changed since.
--spec topology(ring()) -> {ok, Token :: binary(), ClusterUuid :: binary(), Canonical :: binary()} | ringtail_nif:failure().
+%% @doc What a ring's topology is called and what it says: token, cluster UUID and canonical form,
+%% all binaries. The canonical form is all that needs to be kept of a ring to tell later what has
+%% changed since.
+-spec topology(ring()) ->
+          {ok, Token :: binary(), ClusterUuid :: binary(), Canonical :: binary()}
+        | ringtail_nif:failure().
 topology(Ring) ->
     case with_ring(Ring, topology, []) of
         {ok, {Token, ClusterUuid, Canonical}} -> {ok, Token, ClusterUuid, Canonical};
@@ -176,11 +191,13 @@ topology(Ring) ->
     end.
 
 %% @doc The JSON document of a topology. Up: the names of the nodes that are up.
--spec topology_document(Token :: binary(), Canonical :: binary(), Up :: [binary()]) -> answer(binary()).
+-spec topology_document(Token :: binary(), Canonical :: binary(), Up :: [binary()]) ->
+          answer(binary()).
 topology_document(Token, Canonical, Up) ->
     ask(name(), topology_document, [Token, Canonical, Up]).
 
-%% @doc The JSON document of what changed between two topologies; all of the later where that cannot be told.
+%% @doc The JSON document of what changed between two topologies; all of the later where that cannot
+%% be told.
 -spec topology_difference(binary(), binary(), binary(), binary(), [binary()]) -> answer(binary()).
 topology_difference(FromToken, FromCanonical, ToToken, ToCanonical, Up) ->
     ask(name(), topology_difference, [FromToken, FromCanonical, ToToken, ToCanonical, Up]).
@@ -237,62 +254,20 @@ nif_problem() ->
         _ -> none
     end.
 
-%% @doc The engine's name for a bucket's `chash_keyfun' property. Only Riak's own two can be computed here.
+%% @doc The engine's name for a bucket's `chash_keyfun' property. Only Riak's own two can be
+%% computed here.
 -spec keyfun(keyfun_name()) -> answer(ringtail_nif:keyfun()).
 keyfun(std) -> {ok, std};
 keyfun(bucketonly) -> {ok, bucketonly};
 keyfun({riak_core_util, chash_std_keyfun}) -> {ok, std};
 keyfun({riak_core_util, chash_bucketonly_keyfun}) -> {ok, bucketonly};
 keyfun({Module, Function}) when is_atom(Module), is_atom(Function) ->
-    {error, {custom_keyfun, text("~p:~p is not one of Riak's own keyfuns: only riak_core on a node of the cluster can "
-                                 "compute it", [Module, Function])}};
+    {error, {custom_keyfun, text("~p:~p is not one of Riak's own keyfuns: only riak_core on a node "
+                                 "of the cluster can compute it", [Module, Function])}};
 keyfun(_) ->
     {error, {bad_argument, <<"keyfun must be std, bucketonly or {Module, Function}">>}}.
 
-%% @doc Compares the engine with riak_core's own chash on a sample of keys; an engine that disagrees must not serve.
--spec check(ring(), RingTerm :: tuple()) -> ok | ringtail_nif:failure().
-check(Ring, RingTerm) ->
-    check(Ring, RingTerm, sample()).
-
--spec check(ring(), RingTerm :: tuple(), [key()]) -> ok | ringtail_nif:failure().
-check(#ringtail_ring{size = Size} = Ring, RingTerm, Keys) ->
-    case available(chash, successors, 3) andalso available(riak_core_ring, chash, 1) of
-        true -> compare(Ring, riak_core_ring:chash(RingTerm), min(3, Size), Keys);
-        false -> {error, {no_riak_core, <<"this VM has no riak_core to compare with: run the check on a Riak node">>}}
-    end;
-check(_, _, _) ->
-    not_a_ring().
-
 %% ---- Inside ----
-
-available(Module, Function, Arity) ->
-    case code:ensure_loaded(Module) of
-        {module, Module} -> erlang:function_exported(Module, Function, Arity);
-        {error, _} -> false
-    end.
-
-compare(_, _, _, []) ->
-    ok;
-compare(Ring, CHash, N, [{Type, Bucket, Key} | Keys]) ->
-    Name = case Type of
-               <<"default">> -> Bucket;
-               _ -> {Type, Bucket}
-           end,
-    Expected = chash:successors(chash:key_of({Name, Key}), CHash, N),
-    case primaries(Ring, Type, Bucket, Key, std, N) of
-        {ok, Expected} ->
-            compare(Ring, CHash, N, Keys);
-        {ok, Other} ->
-            {error, {disagrees, text("for ~p the engine says ~p and riak_core says ~p: do not serve with this build",
-                                     [{Name, Key}, Other, Expected])}};
-        {error, _} = Error ->
-            Error
-    end.
-
-%% The same every time, and spread over the ring and over the shapes of keys.
-sample() ->
-    [{Type, <<"ringtail-", Bucket:16>>, crypto:hash(sha, <<Bucket:16, Key:16>>)}
-     || Type <- [<<"default">>, <<"ringtail">>], Bucket <- lists:seq(1, 8), Key <- lists:seq(1, 8)].
 
 with_ring(#ringtail_ring{engine = Engine, handle = Handle}, Function, Args) ->
     ask(Engine, Function, [Handle | Args]);

@@ -1,23 +1,29 @@
-%% @doc NIF stubs and loading, nothing else. Call through `ringtail_engine', which keeps every call short.
+%% @doc NIF stubs and loading, nothing else. Call through `ringtail_engine', which keeps every call
+%% short.
 %%
-%% The library is loaded at the first call of any function (or by load/0), not in an `on_load' hook, for two reasons.
-%% A hook that fails leaves the module unloaded, and the VM would look for it on disk again at every call; here the
-%% reason is returned and a VM without the library (R16B02, foreign architecture) goes on. And the VM refuses to load
-%% a library without an upgrade callback while the code it replaces still holds one. rustler offers no such callback,
-%% for good reason: two builds need not agree on the layout of a resource. Only when the new module is current can
-%% the old one be purged, and that is at the first call. So replacing the module in a running VM is: new beam and new
-%% library beside the old ones, `code:load_file(ringtail_nif)', done. The old library stays in memory until the last
-%% ring it loaded is gone; the new one refuses such rings with `foreign_ring', and loading the ring again mends it.
+%% The library is loaded at the first call of any function (or by load/0), not in an `on_load' hook,
+%% for two reasons. A hook that fails leaves the module unloaded, and the VM would look for it on
+%% disk again at every call; here the reason is returned and a VM without the library (R16B02,
+%% foreign architecture) goes on. And the VM refuses to load a library without an upgrade callback
+%% while the code it replaces still holds one. rustler offers no such callback, for good reason: two
+%% builds need not agree on the layout of a resource. Only when the new module is current can the
+%% old one be purged, and that is at the first call. So replacing the module in a running VM is: new
+%% beam and new library beside the old ones, `code:load_file(ringtail_nif)', done. The old library
+%% stays in memory until the last ring it loaded is gone; the new one refuses such rings with
+%% `foreign_ring', and loading the ring again mends it.
 %%
-%% The version is in the library's file name, because a library must never be overwritten while a VM has it open.
+%% The version is in the library's file name, because a library must never be overwritten while a VM
+%% has it open.
 -module(ringtail_nif).
 
 -export([load/0, library/0, version/0, provoke_panic/0, provoke_panic_dirty/0]).
 -export([ring_load/1, ring_size/1, ring_info/1, owners/1, document/2, key_document/8]).
 -export([chash/4, chash_dirty/4, primaries/6, primaries_dirty/6, preflist/7, preflist_dirty/7]).
 -export([primaries_many/4, preflist_many/5]).
--export([primaries_of_hash/3, primaries_of_hash_dirty/3, preflist_of_hash/4, preflist_of_hash_dirty/4]).
--export([primaries_places/6, preflist_places/7, primaries_of_hash_places/3, preflist_of_hash_places/4]).
+-export([primaries_of_hash/3, primaries_of_hash_dirty/3]).
+-export([preflist_of_hash/4, preflist_of_hash_dirty/4]).
+-export([primaries_places/6, preflist_places/7]).
+-export([primaries_of_hash_places/3, preflist_of_hash_places/4]).
 -export([topology/1, topology_document/3, topology_difference/5, node_uuid/2]).
 -export_type([failure/0, keyfun/0, hash/0, entry/0, annotated/0, up/0]).
 
@@ -68,8 +74,8 @@ load({ok, Path}, Tries) ->
             {error, {Reason, lists:flatten(Text)}}
     end.
 
-%% @doc The library's path without its extension, as load_nif wants it: where `{ringtail, nif_path}' says (with or
-%% without `.so'), else beside this module, else in the application's priv directory.
+%% @doc The library's path without its extension, as load_nif wants it: where `{ringtail, nif_path}'
+%% says (with or without `.so'), else beside this module, else in the application's priv directory.
 -spec library() -> {ok, file:filename()} | {error, {no_library, string()}}.
 library() ->
     Paths = case ringtail_config:nif_path() of
@@ -81,8 +87,8 @@ library() ->
             {ok, Path};
         [] ->
             Tried = [[" ", Path, extension()] || Path <- Paths],
-            {error, {no_library, lists:flatten(["put the library where one of these looks for it:", Tried,
-                                                "; or set {ringtail, nif_path}"])}}
+            {error, {no_library, lists:flatten(["put the library where one of these looks for it:",
+                                                Tried, "; or set {ringtail, nif_path}"])}}
     end.
 
 file_name() ->
@@ -119,7 +125,8 @@ first(Function, Args) ->
 
 %% ---- Answers for one key, which name places where they can ----
 
--spec primaries(term(), binary(), binary(), binary(), keyfun(), pos_integer()) -> {ok, [entry()]} | failure().
+-spec primaries(term(), binary(), binary(), binary(), keyfun(), pos_integer()) ->
+          {ok, [entry()]} | failure().
 primaries(Ring, Type, Bucket, Key, Keyfun, N) ->
     ringtail_grid:primaries(primaries_places(Ring, Type, Bucket, Key, Keyfun, N)).
 
@@ -127,7 +134,8 @@ primaries(Ring, Type, Bucket, Key, Keyfun, N) ->
 primaries_of_hash(Ring, Hash, N) ->
     ringtail_grid:primaries(primaries_of_hash_places(Ring, Hash, N)).
 
--spec preflist(term(), binary(), binary(), binary(), keyfun(), pos_integer(), up()) -> {ok, [annotated()]} | failure().
+-spec preflist(term(), binary(), binary(), binary(), keyfun(), pos_integer(), up()) ->
+          {ok, [annotated()]} | failure().
 preflist(Ring, Type, Bucket, Key, Keyfun, N, Up) ->
     ringtail_grid:preflist(preflist_places(Ring, Type, Bucket, Key, Keyfun, N, Up)).
 
@@ -169,7 +177,8 @@ owners(Ring) ->
 document(Ring, Kind) ->
     first(document, [Ring, Kind]).
 
--spec key_document(term(), preflist | primaries, binary(), binary(), binary(), keyfun(), pos_integer(), up()) ->
+-spec key_document(term(), preflist | primaries, binary(), binary(), binary(), keyfun(),
+                   pos_integer(), up()) ->
           {ok, binary()} | failure().
 key_document(Ring, Kind, Type, Bucket, Key, Keyfun, N, Up) ->
     first(key_document, [Ring, Kind, Type, Bucket, Key, Keyfun, N, Up]).
@@ -187,7 +196,8 @@ chash_dirty(Type, Bucket, Key, Keyfun) ->
 primaries_places(Ring, Type, Bucket, Key, Keyfun, N) ->
     first(primaries_places, [Ring, Type, Bucket, Key, Keyfun, N]).
 
--spec primaries_dirty(term(), binary(), binary(), binary(), keyfun(), pos_integer()) -> {ok, [entry()]} | failure().
+-spec primaries_dirty(term(), binary(), binary(), binary(), keyfun(), pos_integer()) ->
+          {ok, [entry()]} | failure().
 primaries_dirty(Ring, Type, Bucket, Key, Keyfun, N) ->
     first(primaries_dirty, [Ring, Type, Bucket, Key, Keyfun, N]).
 
@@ -205,11 +215,13 @@ preflist_dirty(Ring, Type, Bucket, Key, Keyfun, N, Up) ->
 primaries_many(Ring, Keys, Keyfun, N) ->
     first(primaries_many, [Ring, Keys, Keyfun, N]).
 
--spec preflist_many(term(), [key()], keyfun(), pos_integer(), up()) -> {ok, [[annotated()]]} | failure().
+-spec preflist_many(term(), [key()], keyfun(), pos_integer(), up()) ->
+          {ok, [[annotated()]]} | failure().
 preflist_many(Ring, Keys, Keyfun, N, Up) ->
     first(preflist_many, [Ring, Keys, Keyfun, N, Up]).
 
--spec primaries_of_hash_places(term(), hash(), pos_integer()) -> ringtail_grid:primaries() | {ok, [entry()]} | failure().
+-spec primaries_of_hash_places(term(), hash(), pos_integer()) ->
+          ringtail_grid:primaries() | {ok, [entry()]} | failure().
 primaries_of_hash_places(Ring, Hash, N) ->
     first(primaries_of_hash_places, [Ring, Hash, N]).
 
@@ -222,11 +234,13 @@ primaries_of_hash_dirty(Ring, Hash, N) ->
 preflist_of_hash_places(Ring, Hash, N, Up) ->
     first(preflist_of_hash_places, [Ring, Hash, N, Up]).
 
--spec preflist_of_hash_dirty(term(), hash(), pos_integer(), up()) -> {ok, [annotated()]} | failure().
+-spec preflist_of_hash_dirty(term(), hash(), pos_integer(), up()) ->
+          {ok, [annotated()]} | failure().
 preflist_of_hash_dirty(Ring, Hash, N, Up) ->
     first(preflist_of_hash_dirty, [Ring, Hash, N, Up]).
 
--spec topology(term()) -> {ok, {Token :: binary(), ClusterUuid :: binary(), Canonical :: binary()}} | failure().
+-spec topology(term()) ->
+          {ok, {Token :: binary(), ClusterUuid :: binary(), Canonical :: binary()}} | failure().
 topology(Ring) ->
     first(topology, [Ring]).
 
@@ -234,7 +248,8 @@ topology(Ring) ->
 topology_document(Token, Canonical, Up) ->
     first(topology_document, [Token, Canonical, Up]).
 
--spec topology_difference(binary(), binary(), binary(), binary(), [binary()]) -> {ok, binary()} | failure().
+-spec topology_difference(binary(), binary(), binary(), binary(), [binary()]) ->
+          {ok, binary()} | failure().
 topology_difference(FromToken, FromCanonical, ToToken, ToCanonical, Up) ->
     first(topology_difference, [FromToken, FromCanonical, ToToken, ToCanonical, Up]).
 

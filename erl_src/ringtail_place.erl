@@ -13,16 +13,19 @@
 
 -type bucket() :: binary() | {Type :: binary(), Name :: binary()}.
 -type keyfun() :: std | bucketonly | {custom, module(), atom()}.
--type ring() :: {ok, ringtail_engine:ring(), Size :: pos_integer(), IsUp :: boolean()} | ringtail_ring:missing().
+-type ring() :: {ok, ringtail_engine:ring(), Size :: pos_integer(), IsUp :: boolean()}
+              | ringtail_ring:missing().
+-type owners() :: [{non_neg_integer(), node()}].
 -type failure() :: {error, {Code :: atom(), Detail :: binary()}}.
 
-%% @doc The owners of a key, up or not, in preflist order. `{error, {no_type, _}}' where the bucket type does not exist.
--spec primaries(bucket(), Key :: binary()) -> {ok, [{non_neg_integer(), node()}]} | failure().
+%% @doc The owners of a key, up or not, in preflist order. `{error, {no_type, _}}' where the bucket
+%% type does not exist.
+-spec primaries(bucket(), Key :: binary()) -> {ok, owners()} | failure().
 primaries(Bucket, Key) ->
     primaries(Bucket, Key, ringtail_ring:here()).
 
 %% @doc The same in a ring that was read before.
--spec primaries(bucket(), Key :: binary(), ring()) -> {ok, [{non_neg_integer(), node()}]} | failure().
+-spec primaries(bucket(), Key :: binary(), ring()) -> {ok, owners()} | failure().
 primaries(Bucket, Key, Ring) ->
     case placement(Bucket) of
         {ok, N, Keyfun} -> primaries(Bucket, Key, N, Keyfun, Ring);
@@ -30,24 +33,31 @@ primaries(Bucket, Key, Ring) ->
     end.
 
 -spec primaries(bucket(), Key :: binary(), N :: pos_integer(), keyfun(), ring()) ->
-          {ok, [{non_neg_integer(), node()}]} | failure().
+          {ok, owners()} | failure().
 primaries(Bucket, Key, N, Keyfun, Ring) ->
     in_ring(Ring, {primaries, Bucket, Key, N, Keyfun}).
 
-%% @doc The preflist with fallbacks for the nodes that are down, as riak_core_apl:get_apl_ann/4 gives it.
--spec preflist(bucket(), Key :: binary()) -> {ok, [{{non_neg_integer(), node()}, primary | fallback}]} | failure().
+%% @doc The preflist with fallbacks for the nodes that are down, as riak_core_apl:get_apl_ann/4
+%% gives it.
+-spec preflist(bucket(), Key :: binary()) ->
+          {ok, [{{non_neg_integer(), node()}, primary | fallback}]} | failure().
 preflist(Bucket, Key) ->
     case placement(Bucket) of
-        {ok, N, Keyfun} -> in_ring(ringtail_ring:here(), {{preflist, ringtail_ring:up()}, Bucket, Key, N, Keyfun});
-        {error, _} = Error -> Error
+        {ok, N, Keyfun} ->
+            Question = {{preflist, ringtail_ring:up()}, Bucket, Key, N, Keyfun},
+            in_ring(ringtail_ring:here(), Question);
+        {error, _} = Error ->
+            Error
     end.
 
 %% @doc Every partition in ring order with its owner.
--spec owners() -> {ok, [{non_neg_integer(), node()}]} | failure().
+-spec owners() -> {ok, owners()} | failure().
 owners() ->
     case ringtail_ring:ring() of
-        {ok, Ring, _} -> owners(ringtail_engine:is_there(Ring) andalso ringtail_engine:owners(Ring));
-        {error, _} = Error -> Error
+        {ok, Ring, _} ->
+            owners(ringtail_engine:is_there(Ring) andalso ringtail_engine:owners(Ring));
+        {error, _} = Error ->
+            Error
     end.
 
 owners({ok, _} = Owners) -> Owners;
@@ -104,7 +114,8 @@ ask({What, Bucket, Key, N, Keyfun}, Ring, Size) ->
 typed({_, _} = Bucket) -> Bucket;
 typed(Name) -> {<<"default">>, Name}.
 
-%% @doc How a bucket's keys are placed. A keyfun of the operator's own is called through riak_core, never guessed.
+%% @doc How a bucket's keys are placed. A keyfun of the operator's own is called through riak_core,
+%% never guessed.
 -spec placement(bucket()) -> {ok, N :: pos_integer(), keyfun()} | failure().
 placement(Bucket) ->
     case type_exists(Bucket) of
@@ -112,13 +123,14 @@ placement(Bucket) ->
         false -> placed({error, no_type})
     end.
 
-%% Asked first, because riak_core_bucket writes a line to the log for each bucket of a type that is not there, and
-%% anybody may ask for one.
+%% Asked first, because riak_core_bucket writes a line to the log for each bucket of a type that is
+%% not there, and anybody may ask for one.
 type_exists({Type, _}) -> ringtail_types:exists(Type);
 type_exists(_) -> true.
 
 placed({error, no_type}) ->
-    {error, {no_type, <<"there is no such bucket type: create and activate it with riak-admin bucket-type">>}};
+    {error, {no_type, <<"there is no such bucket type: create and activate it with "
+                        "riak-admin bucket-type">>}};
 placed(Properties) ->
     {n_val, N} = lists:keyfind(n_val, 1, Properties),
     {ok, N, keyfun(lists:keyfind(chash_keyfun, 1, Properties))}.

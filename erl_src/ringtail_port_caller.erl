@@ -74,7 +74,8 @@ await(#request{ref = Ref, owner = Owner} = Request, Timeout) ->
     case heard(Ref, Look) of
         nothing ->
             case is_process_alive(Owner) of
-                true when Look =:= Timeout -> {error, {timeout, <<"the companion did not answer in time">>}};
+                true when Look =:= Timeout ->
+                    {error, {timeout, <<"the companion did not answer in time">>}};
                 true -> await(Request, later(Timeout, Look));
                 false -> last_words(heard(Ref, 0))
             end;
@@ -107,8 +108,11 @@ finish(Request) ->
 
 given_up(Request, Error) ->
     case left(give_up, Request) of
-        not_written -> {error, {busy, <<"the companion does not read as fast as it is asked: try again later">>}};
-        not_started -> {error, {timeout, <<"the companion did not start in time">>}};
+        not_written ->
+            {error, {busy, <<"the companion does not read as fast as it is asked: "
+                             "try again later">>}};
+        not_started ->
+            {error, {timeout, <<"the companion did not start in time">>}};
         _ -> Error
     end.
 
@@ -137,4 +141,5 @@ started({ok, Owner}) -> Owner;
 started({error, {already_started, Owner}}) -> Owner.
 
 died(Why) ->
-    {error, {companion_died, iolist_to_binary(["the companion is not there to answer (", Why, "): try again"])}}.
+    Detail = ["the companion is not there to answer (", Why, "): try again"],
+    {error, {companion_died, iolist_to_binary(Detail)}}.

@@ -10,7 +10,8 @@
 -export_type([id/0, frame/0, answer/0]).
 
 %% `{Id, progress, {data, Binary}}' up to the length of the binary.
--define(PIECE_OF_DATA, 131, 104, 3, 110, 8, 0, _:64, 100, 8:16, "progress", 104, 2, 100, 4:16, "data", 109).
+-define(PIECE_OF_DATA, 131, 104, 3, 110, 8, 0, _:64, 100, 8:16, "progress",
+                       104, 2, 100, 4:16, "data", 109).
 
 -type id() :: pos_integer().
 -type frame() :: iodata() | fun(() -> iodata()).
@@ -47,7 +48,8 @@ ack(Id, Count) ->
 %% not copied.
 -spec data(id(), iodata()) -> iodata().
 data(Id, Bytes) ->
-    [<<131, 104, 3, 100, 4:16, "data", 110, 8, 0, Id:64/little, 109, (iolist_size(Bytes)):32>>, Bytes].
+    [<<131, 104, 3, 100, 4:16, "data", 110, 8, 0, Id:64/little, 109, (iolist_size(Bytes)):32>>
+     | Bytes].
 
 %% @doc The end of a streamed request.
 -spec eof(id()) -> binary().
@@ -58,10 +60,14 @@ eof(Id) ->
 %% frame are fixed, so that the process through which all answers pass decodes none of them.
 -spec addressee(ringtail_port_frames:frame()) -> {id(), last | progress} | error.
 addressee([First | _]) -> addressee(First);
-addressee(<<131, 104, 3, 110, 8, 0, Id:64/little, 100, 2:16, "ok", _/binary>>) -> {Id, last};
-addressee(<<131, 104, 3, 110, 8, 0, Id:64/little, 100, 5:16, "error", _/binary>>) -> {Id, last};
-addressee(<<131, 104, 3, 110, 8, 0, Id:64/little, 100, 8:16, "progress", _/binary>>) -> {Id, progress};
-addressee(_) -> error.
+addressee(<<131, 104, 3, 110, 8, 0, Id:64/little, 100, 2:16, "ok", _/binary>>) ->
+    {Id, last};
+addressee(<<131, 104, 3, 110, 8, 0, Id:64/little, 100, 5:16, "error", _/binary>>) ->
+    {Id, last};
+addressee(<<131, 104, 3, 110, 8, 0, Id:64/little, 100, 8:16, "progress", _/binary>>) ->
+    {Id, progress};
+addressee(_) ->
+    error.
 
 %% @doc What a frame says. A piece of an object, known by its form, stays where it lies: decoding
 %% would copy it.
@@ -91,7 +97,8 @@ decoded(Frame) ->
     end.
 
 bad_answer() ->
-    {error, {bad_answer, <<"the companion's answer cannot be understood: install companion and beams of the same version">>}}.
+    {error, {bad_answer, <<"the companion's answer cannot be understood: install companion and "
+                           "beams of the same version">>}}.
 
 known(Code, Detail) ->
     try binary_to_existing_atom(Code, latin1) of
@@ -104,19 +111,21 @@ known(Code, Detail) ->
 %% them atoms of the VM as soon as this module is loaded.
 -spec vocabulary() -> [atom()].
 vocabulary() ->
-    [primary, fallback, undefined, joining, valid, leaving, exiting, down, invalid, dropped,
-     opened, closed, same, primaries, any, more, head, data, whole, chunked, done, http, https, pb,
-     bad_argument, bad_arity, unknown_operation, no_such_ring, document, frame_too_large, answer_too_large, busy, cancelled,
-     id_in_use, internal,
+    [primary, fallback, undefined, joining, valid, leaving, exiting, down, invalid, dropped, opened,
+     closed, same, primaries, any, more, head, data, whole, chunked, done, http, https, pb,
+     bad_argument, bad_arity, unknown_operation, no_such_ring, document, frame_too_large,
+     answer_too_large, busy, cancelled, id_in_use, internal,
      %% ringtail-core
-     bad_atom, bad_compression, bad_percent, custom_keyfun, empty_ring, field_count, index_too_large, inflated_size,
-     inflates_too_large, member_doubled, n_val_too_large, n_val_zero, not_a_ring, not_decimal, not_hex, odd_hex, off_grid,
-     out_of_range, owner_doubled, owners_missing, owners_out_of_order, ring_too_large, too_deep, too_large, too_many_nodes,
-     trailing_bytes, truncated, unexpected_term, unknown_status, unsupported_tag, bad_token, bad_canonical, bad_members,
-     bad_owners, misfit, other_content, other_end, other_start,
+     bad_atom, bad_compression, bad_percent, custom_keyfun, empty_ring, field_count,
+     index_too_large, inflated_size, inflates_too_large, member_doubled, n_val_too_large,
+     n_val_zero, not_a_ring, not_decimal, not_hex, odd_hex, off_grid, out_of_range, owner_doubled,
+     owners_missing, owners_out_of_order, ring_too_large, too_deep, too_large, too_many_nodes,
+     trailing_bytes, truncated, unexpected_term, unknown_status, unsupported_tag, bad_token,
+     bad_canonical, bad_members, bad_owners, misfit, other_content, other_end, other_start,
      %% ringtail-client
-     bad_answer, bad_seed, bad_tls, bad_request, not_ringtail, identity_mismatch, unreachable, unavailable, timeout,
-     unknown_outcome, refused, no_bucket_type, local_io, not_primary, no_primary, no_such_cluster, broken_off].
+     bad_answer, bad_seed, bad_tls, bad_request, not_ringtail, identity_mismatch, unreachable,
+     unavailable, timeout, unknown_outcome, refused, no_bucket_type, local_io, not_primary,
+     no_primary, no_such_cluster, broken_off, insecure_credentials].
 
 %% @doc The value of an operation in the form the NIF gives it.
 -spec value(atom(), term()) -> {ok, term()} | {error, {atom(), binary()}}.
@@ -135,7 +144,8 @@ converted(primaries_many, Values) ->
     [pairs(Value) || Value <- Values];
 converted(preflist_many, Values) ->
     [annotated(Value) || Value <- Values];
-converted(ring_info, {Size, Cluster, Nodename, Claimant, Members, Pending, Rvsn, Vclock, Resizing}) ->
+converted(ring_info, {Size, Cluster, Nodename, Claimant, Members, Pending, Rvsn, Vclock,
+                      Resizing}) ->
     [{ring_size, Size}, {cluster_name, Cluster}, {nodename, Nodename}, {claimant, Claimant},
      {members, [{existing_node(Name), Status} || {Name, Status} <- Members]},
      {pending, Pending}, {rvsn_sum, Rvsn}, {vclock_sum, Vclock}, {resizing, Resizing}];

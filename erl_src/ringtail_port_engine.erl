@@ -45,7 +45,8 @@ ring_call(Operation, [#ringtail_port_ring{digest = Digest} = Ring | Arguments]) 
             converted(Operation, Answer)
     end;
 ring_call(_, _) ->
-    {error, {foreign_ring, <<"the ring handle is not one of the companion's: load the ring again">>}}.
+    {error, {foreign_ring, <<"the ring handle is not one of the companion's: "
+                             "load the ring again">>}}.
 
 load(#ringtail_port_ring{digest = Digest, bytes = Bytes}) ->
     case ask(ring_load, {Digest, Bytes}) of

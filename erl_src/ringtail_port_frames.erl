@@ -16,7 +16,9 @@
 -define(FIRST_PART, 64).
 
 %% What has come of a frame that is not whole, latest part first, and how much it takes to go on.
--record(frames, {parts = [] :: [binary()], have = 0 :: non_neg_integer(), want = ?LENGTH_FIELD :: pos_integer()}).
+-record(frames, {parts = [] :: [binary()],
+                 have = 0 :: non_neg_integer(),
+                 want = ?LENGTH_FIELD :: pos_integer()}).
 -opaque frames() :: #frames{}.
 -type frame() :: binary() | [binary()].
 
@@ -29,9 +31,11 @@ new() ->
 -spec add(binary(), frames()) -> {[frame()], frames()} | error.
 add(Bytes, #frames{have = 0}) ->
     split(Bytes, []);
-add(Bytes, #frames{parts = Parts, have = Have, want = Want} = Frames) when Have + byte_size(Bytes) < Want ->
+add(Bytes, #frames{parts = Parts, have = Have, want = Want} = Frames)
+  when Have + byte_size(Bytes) < Want ->
     {[], Frames#frames{parts = [Bytes | Parts], have = Have + byte_size(Bytes)}};
-add(Bytes, #frames{parts = Parts, have = Have, want = Want}) when Have >= ?LENGTH_FIELD + ?FIRST_PART ->
+add(Bytes, #frames{parts = Parts, have = Have, want = Want})
+  when Have >= ?LENGTH_FIELD + ?FIRST_PART ->
     Missing = Want - Have,
     <<Last:Missing/binary, Rest/binary>> = Bytes,
     [<<_:32, First/binary>> | Others] = lists:reverse([Last | Parts]),
@@ -46,7 +50,8 @@ split(<<Length:32, Frame:Length/binary, Rest/binary>>, Whole) ->
 split(<<>>, Whole) ->
     {lists:reverse(Whole), new()};
 split(<<Length:32, _/binary>> = Rest, Whole) when byte_size(Rest) >= ?LENGTH_FIELD + ?FIRST_PART ->
-    {lists:reverse(Whole), #frames{parts = [Rest], have = byte_size(Rest), want = ?LENGTH_FIELD + Length}};
+    Want = ?LENGTH_FIELD + Length,
+    {lists:reverse(Whole), #frames{parts = [Rest], have = byte_size(Rest), want = Want}};
 %% Too little to be a first part: put together with what comes next.
 split(Rest, Whole) ->
     {lists:reverse(Whole), #frames{parts = [Rest], have = byte_size(Rest)}}.

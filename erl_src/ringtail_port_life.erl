@@ -14,7 +14,8 @@
 -define(SETTLED, 100).
 
 -type milliseconds() :: integer().
--record(life, {failures = 0 :: non_neg_integer(), up_since = undefined :: undefined | milliseconds()}).
+-record(life, {failures = 0 :: non_neg_integer(),
+               up_since = undefined :: undefined | milliseconds()}).
 -opaque life() :: #life{}.
 
 %% @doc Never started.

@@ -45,8 +45,7 @@
 -record(state,
         {port = none :: none | port(),
          os_pid = undefined :: undefined | integer(),
-         %% starting: its own requests are answered, in order; down: the timer for the next start
-         %% runs
+         %% starting: own requests are answered, in order; down: the next start's timer runs
          phase = idle :: idle | {starting, reference(), [Step :: {atom(), tuple()}]} | up
                        | {down, reference()},
          unwritten = ringtail_port_outbox:new() :: ringtail_port_outbox:outbox(),
@@ -121,7 +120,7 @@ handle_info({Port, {data, Bytes}}, #state{port = Port, frames = Frames, heard = 
 handle_info({Port, {exit_status, Status}}, #state{port = Port} = State) ->
     {noreply, ended(ringtail_port_program:ending(Status), State)};
 handle_info({'EXIT', Port, Reason}, #state{port = Port} = State) ->
-    {noreply, ended(text("its port failed: ~p", [Reason]), State)};
+    {noreply, ended(iolist_to_binary(io_lib:format("its port failed: ~p", [Reason])), State)};
 handle_info({timeout, Timer, write}, #state{retry = Timer} = State) ->
     {noreply, written(State#state{retry = none})};
 handle_info({timeout, Timer, start}, #state{phase = {down, Timer}} = State) ->
@@ -134,11 +133,8 @@ handle_info(ping, #state{condition = Condition} = State) ->
     _ = erlang:send_after(?PING_EVERY, self(), ping),
     Steady = State#state{condition = ringtail_port_condition:steady(Condition)},
     {noreply, ping(without_the_dead(Steady))};
-handle_info({idle, Seen}, #state{seen = Seen} = State) ->
-    case State#state.waiting of
-        0 -> {stop, normal, State};
-        _ -> {noreply, idle_again(State)}
-    end;
+handle_info({idle, Seen}, #state{seen = Seen, waiting = 0} = State) ->
+    {stop, normal, State};
 handle_info({idle, _}, State) ->
     {noreply, idle_again(State)};
 %% From ports and timers of before.
@@ -393,16 +389,12 @@ idle_again(#state{seen = Seen} = State) ->
 report(#state{phase = Phase, waiting = Waiting, os_pid = OsPid, starts = Starts,
               condition = Condition, rings = Rings, stats = Stats}) ->
     {_, LastEnd} = ringtail_port_condition:last_end(Condition),
-    Name = case Phase of
-               {Tag, _} -> Tag;
-               {Tag, _, _} -> Tag;
-               Tag -> Tag
+    Name = case is_tuple(Phase) of
+               true -> element(1, Phase);
+               false -> Phase
            end,
     [{state, Name}, {os_pid, OsPid}, {starts, Starts}, {last_end, LastEnd}, {rings, length(Rings)},
      {requests, Waiting} | ringtail_port_stats:report(Stats)].
 
 now_ms() ->
     ringtail_clock:micros() div 1000.
-
-text(Format, Args) ->
-    unicode:characters_to_binary(io_lib:format(Format, Args)).

@@ -33,7 +33,8 @@ report(#stats{count = 0}) ->
     [{answers, 0}];
 report(#stats{count = Count, sum = Sum, longest = Longest, buckets = Buckets}) ->
     [{answers, Count}, {mean_us, Sum div Count},
-     {median_us, min(Longest, percentile(Count, 50, Buckets))}, {p99_us, min(Longest, percentile(Count, 99, Buckets))},
+     {median_us, min(Longest, percentile(Count, 50, Buckets))},
+     {p99_us, min(Longest, percentile(Count, 99, Buckets))},
      {longest_us, Longest}].
 
 percentile(Count, Percent, Buckets) ->

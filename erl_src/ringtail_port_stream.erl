@@ -9,7 +9,9 @@
 -export([open/3, event/1, send/2, eof/1, taken/2, close/1]).
 -export_type([stream/0]).
 
--record(stream, {request :: ringtail_port_caller:request(), id :: ringtail_port_calls:id(), until :: integer()}).
+-record(stream, {request :: ringtail_port_caller:request(),
+                 id :: ringtail_port_calls:id(),
+                 until :: integer()}).
 
 -opaque stream() :: #stream{}.
 
@@ -18,7 +20,9 @@
 open(Operation, Arguments, Timeout) ->
     Until = now_ms() + Timeout,
     case ringtail_port_caller:begin_request(Operation, Arguments) of
-        {ok, Request} -> {ok, #stream{request = Request, id = ringtail_port_caller:id(Request), until = Until}};
+        {ok, Request} ->
+            Id = ringtail_port_caller:id(Request),
+            {ok, #stream{request = Request, id = Id, until = Until}};
         {error, _} = Error -> Error
     end.
 

@@ -4,11 +4,12 @@
 
 -export([primaries/4, preflist/5, owners/0]).
 
+-type bucket() :: binary() | {Type :: binary(), Name :: binary()}.
 -type keyfun() :: std | bucketonly | {custom, module(), atom()}.
 -type answer(Value) :: {ok, Value} | {error, {no_ring, binary()}}.
 
 %% @doc The N owners of a key, up or not, in preflist order; all there are where N is larger.
--spec primaries(ringtail_place:bucket(), Key :: binary(), keyfun(), N :: non_neg_integer()) ->
+-spec primaries(bucket(), Key :: binary(), keyfun(), N :: non_neg_integer()) ->
           answer([{non_neg_integer(), node()}]).
 primaries(Bucket, Key, Keyfun, N) ->
     with(fun riak_core_ring_manager:get_chash_bin/0, fun(Ring) ->
@@ -18,7 +19,7 @@ primaries(Bucket, Key, Keyfun, N) ->
     end).
 
 %% @doc The preflist for these up nodes, which are sorted.
--spec preflist(ringtail_place:bucket(), binary(), keyfun(), N :: non_neg_integer(), [node()]) ->
+-spec preflist(bucket(), binary(), keyfun(), N :: non_neg_integer(), [node()]) ->
           answer([{{non_neg_integer(), node()}, primary | fallback}]).
 preflist(Bucket, Key, Keyfun, N, Up) ->
     with(fun riak_core_ring_manager:get_my_ring/0, fun(Ring) ->

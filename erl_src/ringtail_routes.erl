@@ -138,7 +138,7 @@ engine(#state{}) ->
     case my_ring() of
         {ok, RingTerm} ->
             case ringtail_engine:load_ring(RingTerm) of
-                {ok, Ring} -> agreed(ringtail_engine:check(Ring, RingTerm));
+                {ok, Ring} -> agreed(ringtail_engine_check:check(Ring, RingTerm));
                 {error, _} = Error -> Error
             end;
         {error, _} ->

@@ -28,7 +28,8 @@ member([<<"member">>, Uuid, Status, Word | Endpoints]) ->
                            {endpoints, endpoints(Endpoints)}]}}.
 
 endpoints([Protocol, Host, Port | Others]) ->
-    [{struct, [{protocol, Protocol}, {host, text(Host)}, {port, number(Port)}]} | endpoints(Others)];
+    [{struct, [{protocol, Protocol}, {host, text(Host)}, {port, number(Port)}]}
+     | endpoints(Others)];
 endpoints([]) ->
     [].
 

@@ -44,16 +44,17 @@ differences() ->
     {ok, Ring, Size, IsUp} = ringtail_ring:here(),
     Here = {ok, Ring, Size, IsUp},
     Up = ringtail_ring:up(),
-    Buckets = [{{Type, <<"b">>}, Keyfun} || {Type, Keyfun} <- [{<<"t3">>, std}, {<<"tb">>, bucketonly},
-                                                              {<<"tc">>, {custom, ringtail_test_keyfun, by_prefix}}]],
+    Custom = {custom, ringtail_test_keyfun, by_prefix},
+    Buckets = [{<<"plain">>, std}, {{<<"default">>, <<"plain">>}, std}, {{<<"t3">>, <<"b">>}, std},
+               {{<<"tb">>, <<"b">>}, bucketonly}, {{<<"tc">>, <<"b">>}, Custom}],
     Asked = [{Bucket, <<(I rem 7), I:16>>, Keyfun, N}
-             || {Bucket, Keyfun} <- [{<<"plain">>, std}, {{<<"default">>, <<"plain">>}, std} | Buckets],
-                I <- lists:seq(1, 60), N <- [1, 3, 8, 20]],
+             || {Bucket, Keyfun} <- Buckets, I <- lists:seq(1, 60), N <- [1, 3, 8, 20]],
     [Wrong || {Bucket, Key, Keyfun, N} = Wrong <- Asked,
               ringtail_place:primaries(Bucket, Key, N, Keyfun, Here)
                   =/= ringtail_riak_ring:primaries(Bucket, Key, Keyfun, N)]
         ++ [{Wrong, Some}
-            || {Bucket, Key, Keyfun, N} = Wrong <- Asked, N =< Size, Keyfun =:= std, Some <- [Up, tl(Up), []],
+            || {Bucket, Key, Keyfun, N} = Wrong <- Asked, N =< Size, Keyfun =:= std,
+               Some <- [Up, tl(Up), []],
                ringtail_engine:preflist(Ring, typed(Bucket), name(Bucket), Key, std, N, Some)
                    =/= ringtail_riak_ring:preflist(Bucket, Key, Keyfun, N, Some)].
 
@@ -70,10 +71,14 @@ requests_failed_while_the_companion_was_killed(Config) ->
     Askers = [Asker(Path) || Path <- Paths ++ Paths],
     Killed = killed(Config, 70, 0),
     [Pid ! enough || {Pid, _} <- Askers],
-    Statuses = [receive {'DOWN', Monitor, process, Pid, Given} -> Given end || {Pid, Monitor} <- Askers],
-    Counted = [{Path, lists:usort(Given), length(Given)} || {Path, Given} <- lists:zip(Paths ++ Paths, Statuses)],
-    ct:log("~w kills: ~p", [Killed, Counted]),
-    [?assertEqual({Path, []}, {Path, [Status || Status <- Given, Status >= 500]}) || {Path, Given, _} <- Counted],
+    Statuses = [receive {'DOWN', Monitor, process, Pid, Given} -> Given end
+                || {Pid, Monitor} <- Askers],
+    Counted = [{Path, lists:usort(Given), length(Given)}
+               || {Path, Given} <- lists:zip(Paths ++ Paths, Statuses)],
+    ct:log("~w kills:~n~s", [Killed, [io_lib:format("~w ~w ~s~n", [Count, Given, Path])
+                                      || {Path, Given, Count} <- Counted]]),
+    [?assertEqual({Path, []}, {Path, [Status || Status <- Given, Status >= 500]})
+     || {Path, Given, _} <- Counted],
     [?assert(Count > 5) || {_, _, Count} <- Counted].
 
 statuses(Config, Path, Given) ->
@@ -85,7 +90,7 @@ statuses(Config, Path, Given) ->
 killed(_, Count, Count) ->
     Count;
 killed(Config, Most, Count) ->
-    case proplists:get_value(os_pid, rpc(Config, ringtail_port, status, [])) of
+    case companion(Config) of
         OsPid when is_integer(OsPid) ->
             _ = kill("KILL", OsPid),
             timer:sleep(140),
@@ -98,28 +103,32 @@ killed(Config, Most, Count) ->
 a_companion_lost_while_serving_was_not_told(Config) ->
     Companion = proplists:get_value(companion, Config),
     ok = wait(fun() -> said(Config, <<"engine_up">>) =:= true end),
-    Before = [{Path, get(Config, Path)} || Path <- paths(Config), string:find(Path, "/topology?") =:= nomatch],
+    Before = [{Path, get(Config, Path)}
+              || Path <- paths(Config), string:find(Path, "/topology?") =:= nomatch],
     ok = file:change_mode(Companion, 8#644),
     _ = kill("KILL", os_pid(Config)),
     ok = wait(fun() -> said(Config, <<"engine_up">>) =:= false end),
     ok = wait(fun() -> match(said(Config, <<"engine_problem">>), "may not execute it") end),
     ?assertEqual(<<"port">>, said(Config, <<"engine">>)),
-    {200, _, Metrics} = get(Config, "/ringtail/metrics"),
-    ?assert(lists:member(<<"ringtail_engine_up 0">>, binary:split(Metrics, <<"\n">>, [global]))),
+    ?assert(lists:member(<<"ringtail_engine_up 0">>, metrics(Config))),
     {200, _, Page} = get(Config, "/ringtail"),
     ?assert(match(Page, "riak_core answers in its place")),
     %% Everything is as it was.
-    [?assertEqual({Path, Status, content(Path, Body)}, {Path, element(1, Now), content(Path, element(3, Now))})
-     || {Path, {Status, _, Body}} <- Before, Now <- [get(Config, Path)]],
-    [?assertMatch({200, _, _}, get(Config, Path)) || Path <- paths(Config), string:find(Path, "topology") =/= nomatch],
+    [?assertEqual({Path, Status, content(Path, Body)}, {Path, StatusNow, content(Path, BodyNow)})
+     || {Path, {Status, _, Body}} <- Before, {StatusNow, _, BodyNow} <- [get(Config, Path)]],
+    [?assertMatch({200, _, _}, get(Config, Path))
+     || Path <- paths(Config), string:find(Path, "topology") =/= nomatch],
     %% A ring that changes meanwhile: riak_core's own is the one to go by.
     {ok, Owners} = rpc(Config, ringtail_place, owners, []),
     ?assertEqual({ok, Owners}, rpc(Config, ringtail_riak_ring, owners, [])),
     ok = file:change_mode(Companion, 8#755),
     ok = wait(fun() -> said(Config, <<"engine_up">>) =:= true end),
     ?assertEqual(undefined, said(Config, <<"engine_problem">>)),
-    {200, _, MetricsAfter} = get(Config, "/ringtail/metrics"),
-    ?assert(lists:member(<<"ringtail_engine_up 1">>, binary:split(MetricsAfter, <<"\n">>, [global]))).
+    ?assert(lists:member(<<"ringtail_engine_up 1">>, metrics(Config))).
+
+metrics(Config) ->
+    {200, _, Metrics} = get(Config, "/ringtail/metrics"),
+    binary:split(Metrics, <<"\n">>, [global]).
 
 %% The page says of the engine what is to be seen above.
 content("/ringtail" ++ _, _) -> page;
@@ -138,7 +147,8 @@ a_hanging_companion_held_every_request(Config) ->
     Path = hd(paths(Config)),
     ?assertMatch({200, _, _}, get(Config, Path)),
     ?assertEqual(false, said(Config, <<"engine_up">>)),
-    [?assert(lists:member(element(1, get(Config, Each)), [200, 404, 421])) || Each <- paths(Config)],
+    [?assert(lists:member(element(1, get(Config, Each)), [200, 404, 421]))
+     || Each <- paths(Config)],
     _ = kill("CONT", OsPid),
     ok = wait(fun() -> said(Config, <<"engine_up">>) =:= true end).
 
@@ -147,9 +157,8 @@ a_hanging_companion_held_every_request(Config) ->
 %% Every kind of route, and keys of every kind of bucket type.
 paths(Config) ->
     Cluster = "/explore/clusters/default",
-    Token = case proplists:get_value("x-ringtail-topology", element(2, get(Config, Cluster ++ "/preflist"))) of
-                Given when is_list(Given) -> Given
-            end,
+    Token = ringtail_test_http:header("x-ringtail-topology", get(Config, Cluster ++ "/preflist")),
+    ?assert(is_list(Token)),
     [Cluster ++ "/bucket_types/" ++ Type ++ "/buckets/b/keys/k" ++ integer_to_list(I) ++ "/preflist"
      || Type <- ["t3", "tb", "tc", "t1", "default"], I <- [1, 2]]
         ++ ["/riak/primary/clusters/default/types/" ++ Type ++ "/buckets/b/keys/none?route=local"
@@ -167,8 +176,10 @@ match(undefined, _) -> false;
 match(Text, Part) -> string:find(Text, Part) =/= nomatch.
 
 os_pid(Config) ->
-    ok = wait(fun() -> is_integer(proplists:get_value(os_pid, rpc(Config, ringtail_port, status, []))) end),
-    proplists:get_value(os_pid, rpc(Config, ringtail_port, status, [])).
+    ok = wait(fun() -> is_integer(companion(Config)) end),
+    companion(Config).
+
+companion(Config) -> proplists:get_value(os_pid, rpc(Config, ringtail_port, status, [])).
 
 kill(Signal, OsPid) -> os:cmd("kill -" ++ Signal ++ " " ++ integer_to_list(OsPid)).
 
@@ -178,6 +189,8 @@ c(Config) -> proplists:get_value(cluster, Config).
 
 node_of(Config) -> hd(standin:up_nodes(c(Config))).
 
-rpc(Config, Module, Function, Args) -> standin:rpc(c(Config), node_of(Config), Module, Function, Args).
+rpc(Config, Module, Function, Args) ->
+    standin:rpc(c(Config), node_of(Config), Module, Function, Args).
 
-get(Config, Path) -> ringtail_test_http:request(get, standin:url(c(Config), node_of(Config)) ++ Path).
+get(Config, Path) ->
+    ringtail_test_http:request(get, standin:url(c(Config), node_of(Config)) ++ Path).

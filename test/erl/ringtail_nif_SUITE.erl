@@ -527,7 +527,7 @@ check_without_riak_core(_) ->
     [true = code:del_path(Dir) || Dir <- StandIn],
     [forget(Module) || Module <- [chash, riak_core_ring]],
     try
-        ?assertMatch({error, {no_riak_core, _}}, ringtail_engine:check(Ring, Term))
+        ?assertMatch({error, {no_riak_core, _}}, ringtail_engine_check:check(Ring, Term))
     after
         [true = code:add_pathz(Dir) || Dir <- StandIn]
     end.
@@ -542,9 +542,9 @@ check_with_riak_core(_) ->
         " ringtail_model:primaries({S, [Node || {_, Node} <- Owners]}, H, N).",
     try
         stand_in(chash, [KeyOf, Right], "[key_of/1, successors/3]"),
-        ?assertEqual(ok, ringtail_engine:check(Ring, Term)),
+        ?assertEqual(ok, ringtail_engine_check:check(Ring, Term)),
         stand_in(chash, [KeyOf, "successors(_, {_, Owners}, N) -> lists:sublist(Owners, N)."], "[key_of/1, successors/3]"),
-        ?assertMatch({error, {disagrees, _}}, ringtail_engine:check(Ring, Term))
+        ?assertMatch({error, {disagrees, _}}, ringtail_engine_check:check(Ring, Term))
     after
         [forget(Module) || Module <- [chash, riak_core_ring]]
     end.

@@ -34,12 +34,14 @@ end_per_testcase(_, _) ->
 
 one_that_could_not_start_told_nobody_why(Config) ->
     Words = "libc.so.6: version `GLIBC_2.34' not found (required by ringtail)",
-    application:set_env(ringtail, companion, script(Config, "echo \"" ++ escaped(Words) ++ "\" >&2; exit 1")),
+    Script = script(Config, "echo \"" ++ escaped(Words) ++ "\" >&2; exit 1"),
+    application:set_env(ringtail, companion, Script),
     Full = iolist_to_binary(["exit status 1: ", Words]),
     {error, _} = ringtail_port:call(version, {}),
     ok = wait(fun() -> ringtail_port:condition() =:= {lost, Full} end),
     ok = wait(fun() -> status(last_end) =:= Full end),
-    ?assertEqual({lost, <<"the companion is not there: ", Full/binary>>}, ringtail_engine:condition()),
+    ?assertEqual({lost, <<"the companion is not there: ", Full/binary>>},
+                 ringtail_engine:condition()),
     ok = wait(fun() -> ringtail_engine:is_there() =:= false end),
     %% Put right, it starts by itself.
     application:unset_env(ringtail, companion),
@@ -153,7 +155,8 @@ a_password_stood_in_the_log_of_a_crash(_) ->
     true = erlang:resume_process(Owner),
     %% Among what is not written, which is part of the state.
     kill("STOP", OsPid),
-    Fill = spawn(fun() -> ringtail_port:call(chash, {<<>>, <<>>, binary:copy(<<1>>, 4 bsl 20), std}) end),
+    Large = binary:copy(<<1>>, 4 bsl 20),
+    Fill = spawn(fun() -> ringtail_port:call(chash, {<<>>, <<>>, Large, std}) end),
     Second = spawn(fun() -> timer:sleep(100), Open() end),
     ok = wait(fun() -> status(requests) >= 2 end),
     hidden(Secret, sys:get_status(Owner)),

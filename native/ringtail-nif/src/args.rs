@@ -48,8 +48,17 @@ pub fn asked<'a>(
 }
 
 /// The same about a hash that riak_core computed.
-pub fn asked_by_hash<'a>(ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Result<Asked<'a>, Failure> {
-    Ok(Asked { loaded: self::ring(ring)?, hash: self::hash(hash)?, n: n_val(n)?, work: Work::none() })
+pub fn asked_by_hash<'a>(
+    ring: Term<'a>,
+    hash: Term<'a>,
+    n: Term<'a>,
+) -> Result<Asked<'a>, Failure> {
+    Ok(Asked {
+        loaded: self::ring(ring)?,
+        hash: self::hash(hash)?,
+        n: n_val(n)?,
+        work: Work::none(),
+    })
 }
 
 /// A binary argument, not copied.
@@ -73,7 +82,8 @@ pub fn keyfun(term: Term) -> Result<Keyfun, Failure> {
 /// The n_val; that it fits the ring is for the ring to say.
 #[inline(always)]
 pub fn n_val(term: Term) -> Result<NVal, Failure> {
-    let n: u32 = term.decode().map_err(|_| Fault::Argument("n", "an integer from 1 to the ring size"))?;
+    let n: u32 =
+        term.decode().map_err(|_| Fault::Argument("n", "an integer from 1 to the ring size"))?;
     Ok(NVal::new(n)?)
 }
 
@@ -106,7 +116,9 @@ pub fn text<'a>(term: Term<'a>, name: &'static str) -> Result<&'a str, Failure> 
 
 /// A list of binaries that hold UTF-8.
 pub fn texts<'a>(term: Term<'a>, name: &'static str) -> Result<Vec<&'a str>, Failure> {
-    list(term, Fault::Argument(name, "a list of binaries"))?.map(|element| text(element, name)).collect()
+    list(term, Fault::Argument(name, "a list of binaries"))?
+        .map(|element| text(element, name))
+        .collect()
 }
 
 /// The keys of a batch, `{Type, Bucket, Key}` each, hashed as they are read.

@@ -28,7 +28,8 @@ fn ring_document<'a>(env: Env<'a>, ring: Term<'a>, kind: Term<'a>) -> Result<Ter
     } else if atoms::ring_summary_owners() == kind {
         json(env, &RingSummary::of(ring, true))
     } else {
-        Err(Fault::Argument("document", "cluster_preflist, ring_summary or ring_summary_owners").into())
+        Err(Fault::Argument("document", "cluster_preflist, ring_summary or ring_summary_owners")
+            .into())
     }
 }
 

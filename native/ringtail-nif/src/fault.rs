@@ -83,7 +83,8 @@ impl Fault {
         match self {
             Self::Argument(name, expected) => format!("{name} must be {expected}"),
             Self::ForeignRing => {
-                "the ring handle is not one of this version of ringtail_nif: load the ring again".to_owned()
+                "the ring handle is not one of this version of ringtail_nif: load the ring again"
+                    .to_owned()
             }
             // The name itself, so that a caller can compare it.
             Self::UnknownNode(name) => name.clone(),

@@ -62,8 +62,10 @@ pub struct NodeAtoms {
 impl NodeAtoms {
     fn new(env: Env, ring: &Ring) -> Self {
         let found = ring.nodes().iter().map(|name| existing_atom(env, name));
-        let atoms: Vec<_> = found.map(|atom| atom.map_or_else(OnceLock::new, OnceLock::from)).collect();
-        let nodes = (0..).map(NodeId).zip(&atoms).filter_map(|(node, atom)| Some((*atom.get()?, node)));
+        let atoms: Vec<_> =
+            found.map(|atom| atom.map_or_else(OnceLock::new, OnceLock::from)).collect();
+        let nodes =
+            (0..).map(NodeId).zip(&atoms).filter_map(|(node, atom)| Some((*atom.get()?, node)));
         Self { nodes: nodes.collect(), atoms }
     }
 
@@ -121,9 +123,8 @@ fn atom_name(atom: Term) -> Option<String> {
     let bytes = atom.to_binary();
     let latin1 = |name: &[u8]| name.iter().copied().map(char::from).collect();
     match bytes.as_slice() {
-        [ETF_VERSION, SMALL_ATOM_UTF8_EXT, _, name @ ..] | [ETF_VERSION, ATOM_UTF8_EXT, _, _, name @ ..] => {
-            String::from_utf8(name.to_vec()).ok()
-        }
+        [ETF_VERSION, SMALL_ATOM_UTF8_EXT, _, name @ ..]
+        | [ETF_VERSION, ATOM_UTF8_EXT, _, _, name @ ..] => String::from_utf8(name.to_vec()).ok(),
         [ETF_VERSION, ATOM_EXT, _, _, name @ ..] | [ETF_VERSION, SMALL_ATOM_EXT, _, name @ ..] => {
             Some(latin1(name))
         }

@@ -13,7 +13,8 @@ mod atoms {
     rustler::atoms! {
         ok, undefined,
         joining, valid, leaving, exiting, down, invalid,
-        ring_size, cluster_name, nodename, claimant, members, rvsn_sum, vclock_sum, resizing, pending,
+        ring_size, cluster_name, nodename, claimant, members, rvsn_sum, vclock_sum, resizing,
+        pending,
     }
 }
 
@@ -50,7 +51,9 @@ fn info<'a>(env: Env<'a>, loaded: &LoadedRing) -> Result<Term<'a>, Failure> {
     let members = ring
         .members()
         .iter()
-        .map(|member| Ok((loaded.node_atom(env, member.node)?, status_atom(member.status)).encode(env)))
+        .map(|member| {
+            Ok((loaded.node_atom(env, member.node)?, status_atom(member.status)).encode(env))
+        })
         .collect::<Result<Vec<Term>, Failure>>()?;
     Ok(vec![
         (atoms::ring_size(), ring.size().encode(env)),
@@ -123,7 +126,12 @@ fn chash_dirty<'a>(
     answer(env, hashed.map(|(hash, _)| binary(env, hash.as_bytes())))
 }
 
-fn hash(bucket_type: Term, bucket: Term, key: Term, keyfun: Term) -> Result<(KeyHash, Work), Failure> {
+fn hash(
+    bucket_type: Term,
+    bucket: Term,
+    key: Term,
+    keyfun: Term,
+) -> Result<(KeyHash, Work), Failure> {
     args::key_hash(bucket_type, bucket, key, args::keyfun(keyfun)?)
 }
 
@@ -166,25 +174,42 @@ fn primaries_dirty<'a>(
 
 /// The primaries of a hash that riak_core computed, for keyfuns that only it knows.
 #[rustler::nif]
-fn primaries_of_hash_places<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Term<'a> {
+fn primaries_of_hash_places<'a>(
+    env: Env<'a>,
+    ring: Term<'a>,
+    hash: Term<'a>,
+    n: Term<'a>,
+) -> Term<'a> {
     primaries_answer(env, args::asked_by_hash(ring, hash, n), Naming::Places)
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
-fn primaries_of_hash_dirty<'a>(env: Env<'a>, ring: Term<'a>, hash: Term<'a>, n: Term<'a>) -> Term<'a> {
+fn primaries_of_hash_dirty<'a>(
+    env: Env<'a>,
+    ring: Term<'a>,
+    hash: Term<'a>,
+    n: Term<'a>,
+) -> Term<'a> {
     primaries_answer(env, args::asked_by_hash(ring, hash, n), Naming::Indices)
 }
 
 #[inline(always)]
-fn primaries_answer<'a>(env: Env<'a>, asked: Result<Asked<'a>, Failure>, naming: Naming) -> Term<'a> {
+fn primaries_answer<'a>(
+    env: Env<'a>,
+    asked: Result<Asked<'a>, Failure>,
+    naming: Naming,
+) -> Term<'a> {
     let answered = asked.and_then(|Asked { loaded, hash, n, work }| {
         if let Naming::Places = naming {
             work.naming(n).account(env);
         }
-        let primaries = loaded.ring().primaries(&hash, n)?.map(|primary| (primary.position, primary.node));
+        let primaries =
+            loaded.ring().primaries(&hash, n)?.map(|primary| (primary.position, primary.node));
         match (naming, loaded.grid_step()) {
             (Naming::Places, Some(step)) => places(env, loaded, step, primaries),
-            _ => Ok((atoms::ok(), owner_list(&mut Pairs::once(env, loaded), primaries)?).encode(env)),
+            _ => {
+                Ok((atoms::ok(), owner_list(&mut Pairs::once(env, loaded), primaries)?).encode(env))
+            }
         }
     });
     whole(env, answered)
@@ -195,8 +220,9 @@ fn owner_list<'a>(
     pairs: &mut Pairs<'a, '_>,
     owners: impl Iterator<Item = (Position, NodeId)>,
 ) -> Result<Term<'a>, Failure> {
-    let owners =
-        owners.map(|(position, node)| pairs.pair(position, node)).collect::<Result<Vec<Term>, Failure>>()?;
+    let owners = owners
+        .map(|(position, node)| pairs.pair(position, node))
+        .collect::<Result<Vec<Term>, Failure>>()?;
     Ok(list(pairs.env(), owners))
 }
 
@@ -228,7 +254,12 @@ fn preflist_dirty<'a>(
     n: Term<'a>,
     up: Term<'a>,
 ) -> Term<'a> {
-    preflist_answer(env, args::asked(ring, bucket_type, bucket, key, keyfun, n), up, Naming::Indices)
+    preflist_answer(
+        env,
+        args::asked(ring, bucket_type, bucket, key, keyfun, n),
+        up,
+        Naming::Indices,
+    )
 }
 
 /// The preflist of a hash that riak_core computed.
@@ -271,14 +302,20 @@ fn preflist_answer<'a>(
         }
         match (naming, loaded.grid_step()) {
             (Naming::Places, Some(step)) => annotated_places(env, loaded, step, &entries),
-            _ => Ok((atoms::ok(), annotated_list(&mut Pairs::once(env, loaded), &entries)?).encode(env)),
+            _ => {
+                Ok((atoms::ok(), annotated_list(&mut Pairs::once(env, loaded), &entries)?)
+                    .encode(env))
+            }
         }
     });
     whole(env, answered)
 }
 
 /// `[{{Index, Node}, primary | fallback}]`, the form of `riak_core_apl:get_apl_ann/4`.
-fn annotated_list<'a>(pairs: &mut Pairs<'a, '_>, entries: &[PreflistEntry]) -> Result<Term<'a>, Failure> {
+fn annotated_list<'a>(
+    pairs: &mut Pairs<'a, '_>,
+    entries: &[PreflistEntry],
+) -> Result<Term<'a>, Failure> {
     let annotated = entries.iter().map(|entry| {
         let pair = pairs.pair(entry.position, entry.node)?;
         Ok((pair, kind_atom(entry.kind)).encode(pairs.env()))
@@ -347,21 +384,4 @@ fn batch<'a>(
 /// A list without the second vector that encoding a `Vec` of terms would take.
 fn list<'a>(env: Env<'a>, terms: Vec<Term<'a>>) -> Term<'a> {
     terms.into_iter().rev().fold(Term::list_new_empty(env), |tail, head| tail.list_prepend(head))
-}
-
-#[rustler::nif]
-fn version(env: Env) -> Term {
-    binary(env, env!("CARGO_PKG_VERSION").as_bytes())
-}
-
-/// For the suites: shows that a panic becomes an exception.
-#[rustler::nif]
-fn provoke_panic() -> bool {
-    panic!("a panic was asked for by provoke_panic/0")
-}
-
-/// The same on a dirty scheduler.
-#[rustler::nif(schedule = "DirtyCpu")]
-fn provoke_panic_dirty() -> bool {
-    panic!("a panic was asked for by provoke_panic_dirty/0")
 }

@@ -60,7 +60,10 @@ pub fn annotated_places<'a>(
     }
     entries.iter().try_fold(Term::list_new_empty(env), |list, entry| {
         let node = loaded.node_atom(env, entry.node)?;
-        Ok(list.list_prepend(entry.position.0 * step).list_prepend(node).list_prepend(kind_atom(entry.kind)))
+        Ok(list
+            .list_prepend(entry.position.0 * step)
+            .list_prepend(node)
+            .list_prepend(kind_atom(entry.kind)))
     })
 }
 
@@ -102,7 +105,8 @@ impl<'a, 'r> Pairs<'a, 'r> {
             return Ok(*made);
         }
         let atom = self.loaded.node_atom(self.env, node)?;
-        let made = (index_term(self.env, &self.loaded.ring().index(position)), atom).encode(self.env);
+        let made =
+            (index_term(self.env, &self.loaded.ring().index(position)), atom).encode(self.env);
         if let Some(slot) = &mut slot {
             **slot = Some(made);
         }

@@ -1,7 +1,9 @@
 //! Topologies: tokens, canonical forms, documents and differences. Stateless: what is kept is kept
 //! by Erlang, as binaries.
 
-use ringtail_core::topology::{Snapshot, Token, TopologyAnswer, TopologyDigest, node_uuid as uuid_of_node};
+use ringtail_core::topology::{
+    Snapshot, Token, TopologyAnswer, TopologyDigest, node_uuid as uuid_of_node,
+};
 use rustler::{Encoder, Env, Term};
 use uuid::Uuid;
 
@@ -18,16 +20,23 @@ fn topology<'a>(env: Env<'a>, ring: Term<'a>) -> Term<'a> {
         args::ring(ring).map(|loaded| {
             let snapshot = Snapshot::of(loaded.ring());
             let canonical = snapshot.canonical();
-            let token = Token { ordinal: loaded.ring().rvsn_sum(), digest: TopologyDigest::of(&canonical) };
+            let token =
+                Token { ordinal: loaded.ring().rvsn_sum(), digest: TopologyDigest::of(&canonical) };
             let text = |text: String| binary(env, text.as_bytes());
-            (text(token.to_string()), text(snapshot.cluster().uuid.to_string()), text(canonical)).encode(env)
+            (text(token.to_string()), text(snapshot.cluster().uuid.to_string()), text(canonical))
+                .encode(env)
         }),
     )
 }
 
 /// Dirty: parses a snapshot and writes JSON.
 #[rustler::nif(schedule = "DirtyCpu")]
-fn topology_document<'a>(env: Env<'a>, token: Term<'a>, canonical: Term<'a>, up: Term<'a>) -> Term<'a> {
+fn topology_document<'a>(
+    env: Env<'a>,
+    token: Term<'a>,
+    canonical: Term<'a>,
+    up: Term<'a>,
+) -> Term<'a> {
     let made = version(token, canonical).and_then(|(token, canonical)| {
         json(env, &TopologyAnswer::full(token, canonical, &args::texts(up, "up nodes")?)?)
     });

@@ -55,8 +55,9 @@ pub fn progress(out: &mut Vec<u8>, id: u64, write: impl FnOnce(&mut Writer)) {
     finish(out, start).expect("a piece is smaller than a frame");
 }
 
-/// Appends what comes before the bytes of `{Id, progress, {Kind, Binary}}`: `length` of them must follow to make a frame. For
-/// large pieces, which need not be copied then. It is as long for any length.
+/// Appends what comes before the bytes of `{Id, progress, {Kind, Binary}}`: `length` of them must
+/// follow to make a frame. For large pieces, which need not be copied then. It is as long for any
+/// length.
 ///
 /// # Panics
 /// The binary is larger than a frame.
@@ -89,7 +90,8 @@ fn finish(out: &mut [u8], start: usize) -> Result<(), usize> {
     Ok(())
 }
 
-/// Appends terms. That a tuple or list is followed by as many terms as it says is for the caller to see to.
+/// Appends terms. That a tuple or list is followed by as many terms as it says is for the caller to
+/// see to.
 pub struct Writer<'o>(&'o mut Vec<u8>);
 
 impl Writer<'_> {
@@ -153,7 +155,11 @@ impl Writer<'_> {
                 self.0.extend(digits);
             }
             digits => {
-                self.0.extend([SMALL_BIG, u8::try_from(digits.len()).expect("at most 160 bits"), 0]);
+                self.0.extend([
+                    SMALL_BIG,
+                    u8::try_from(digits.len()).expect("at most 160 bits"),
+                    0,
+                ]);
                 self.0.extend(digits.iter().rev());
             }
         }

@@ -31,8 +31,8 @@ pub enum Received<'a> {
     },
 }
 
-/// The reading end of a stream of frames. It does no reading itself: bytes are put into [`Frames::spare`], told by
-/// [`Frames::filled`], and come out of [`Frames::next`].
+/// The reading end of a stream of frames. It does no reading itself: bytes are put into
+/// [`Frames::spare`], told by [`Frames::filled`], and come out of [`Frames::next`].
 #[derive(Debug)]
 pub struct Frames {
     limit: usize,
@@ -56,7 +56,8 @@ impl Frames {
         Self { limit, buffer: Vec::new(), start: 0, end: 0, passing: 0 }
     }
 
-    /// Room to read into; never empty. It grows with what has arrived, not with the length that a frame claims.
+    /// Room to read into; never empty. It grows with what has arrived, not with the length that a
+    /// frame claims.
     pub fn spare(&mut self) -> &mut [u8] {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -94,9 +95,13 @@ impl Frames {
         let (field, content) = held.split_first_chunk::<LENGTH_FIELD>()?;
         let length = u32::from_be_bytes(*field) as usize;
         if length > self.limit {
-            // Of what holds no term, one byte tells: who sends it may send no more, and is to be told at once.
-            let head =
-                if content.first().is_some_and(|&first| first != VERSION) { 1 } else { length.min(HEAD) };
+            // Of what holds no term, one byte tells: who sends it may send no more, and is to be
+            // told at once.
+            let head = if content.first().is_some_and(|&first| first != VERSION) {
+                1
+            } else {
+                length.min(HEAD)
+            };
             if content.len() < head {
                 return None;
             }

@@ -72,7 +72,11 @@ fn request(term: Term<'_>) -> Option<Request<'_>> {
     if let Some([first, second, third]) = term.tuple() {
         if let Some(id) = call_id(&first) {
             let operation = second.atom()?;
-            return Some(Request::Call { id, operation, arguments: third.tuple_up_to(MOST_ARGUMENTS)? });
+            return Some(Request::Call {
+                id,
+                operation,
+                arguments: third.tuple_up_to(MOST_ARGUMENTS)?,
+            });
         }
         let id = call_id(&second)?;
         return match &*first.atom()? {
@@ -94,14 +98,19 @@ fn call_id(term: &Term) -> Option<u64> {
     term.u64().filter(|&id| id > 0)
 }
 
-/// Who sent a frame that begins like this, if it begins like a call. For frames that are too large to be read.
+/// Who sent a frame that begins like this, if it begins like a call. For frames that are too large
+/// to be read.
 pub fn id_of_head(head: &[u8]) -> Option<u64> {
     let id = match head {
         [131, 104, 3, 97, small, ..] => u64::from(*small),
-        [131, 104, 3, 98, rest @ ..] => u64::try_from(i32::from_be_bytes(*rest.first_chunk()?)).ok()?,
-        [131, 104, 3, 110, length @ 1..=8, 0, digits @ ..] => {
-            digits.get(..usize::from(*length))?.iter().rev().fold(0, |id, digit| id << 8 | u64::from(*digit))
+        [131, 104, 3, 98, rest @ ..] => {
+            u64::try_from(i32::from_be_bytes(*rest.first_chunk()?)).ok()?
         }
+        [131, 104, 3, 110, length @ 1..=8, 0, digits @ ..] => digits
+            .get(..usize::from(*length))?
+            .iter()
+            .rev()
+            .fold(0, |id, digit| id << 8 | u64::from(*digit)),
         _ => return None,
     };
     Some(id).filter(|&id| id > 0)

@@ -41,7 +41,11 @@ fn answered(write: impl FnOnce(&mut Vec<u8>)) -> Term {
 }
 
 fn ids() -> impl Strategy<Value = u64> {
-    prop_oneof![1u64..300, any::<u64>().prop_map(|id| id.max(1)), (0u32..64).prop_map(|bit| 1 << bit)]
+    prop_oneof![
+        1u64..300,
+        any::<u64>().prop_map(|id| id.max(1)),
+        (0u32..64).prop_map(|bit| 1 << bit)
+    ]
 }
 
 proptest! {
