@@ -153,12 +153,11 @@ start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
 %% @doc Asks a cluster now, and returns when it has answered, or has not.
--spec refresh(name(), timeout()) -> ok | timeout.
+-spec refresh(name(), Milliseconds :: pos_integer()) -> ok | timeout.
 refresh(Name, Timeout) ->
-    try
-        gen_server:call(?MODULE, {refresh, Name}, Timeout)
-    catch
-        exit:_ -> timeout
+    case ringtail_call:ask(?MODULE, {refresh, Name}, Timeout) of
+        {ok, ok} -> ok;
+        {error, _} -> timeout
     end.
 
 %% ---- gen_server ----

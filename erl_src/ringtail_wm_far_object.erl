@@ -1,10 +1,13 @@
-%% @doc The object route in a VM without Riak, for objects of other clusters. Where a node would serve here this never does;
-%% everything is decided and done before webmachine asks about the object itself, of which it knows nothing.
+%% @doc The object route in a VM without Riak, for objects of other clusters. Where a node would
+%% serve here this never does; everything is decided and done before webmachine asks about the
+%% object itself, of which it knows nothing.
 -module(ringtail_wm_far_object).
 
--export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2, malformed_request/2, forbidden/2]).
+-export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2,
+         malformed_request/2, forbidden/2, finish_request/2]).
 
--record(object, {route = proxy :: ringtail_config:route()}).
+-record(object, {route = proxy :: ringtail_config:route(),
+                 is_told = false :: boolean()}).            % the answer is there
 
 init(_Args) ->
     {ok, #object{}}.
@@ -42,4 +45,8 @@ malformed_request(RD, Context) ->
 forbidden(RD, #object{route = Route} = Context) ->
     {far, Name} = ringtail_wm:source(RD),
     {halt, Status, Told} = ringtail_far_hop:object(Name, Route, RD),
-    {ringtail_wm:ending(Status), Told, Context}.
+    {ringtail_wm:ending(Status), Told, Context#object{is_told = true}}.
+
+%% What a node says is passed on as it is.
+finish_request(RD, #object{is_told = true} = Context) -> {true, RD, Context};
+finish_request(RD, Context) -> ringtail_wm_read:finish(RD, Context).

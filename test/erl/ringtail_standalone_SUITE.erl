@@ -355,19 +355,17 @@ parallel(Fun, List) ->
              {'DOWN', Monitor, _, _, Other} -> Other
      end || {_, Monitor} <- Monitors].
 
+%% All are served while those requests still hang.
 slow_cluster_delays_no_other(Config) ->
+    Vm = vm(Config),
     Slow = object(Config, "tarpit", "default", "b", "k"),
-    Stuck = [spawn(fun() -> ?HTTP:request(get, Slow) end) || _ <- lists:seq(1, 100)],
-    timer:sleep(500),
+    Stuck = [spawn_monitor(fun() -> ?HTTP:request(get, Slow) end) || _ <- lists:seq(1, 100)],
+    ok = ringtail_test_cluster:wait(fun() -> requests(Vm) >= 100 end),
     Url = object(Config, "prod", "one", "b", "quick"),
     {204, _, _} = ?HTTP:request(put, Url, [], {"a/b", <<"x">>}),
-    Times = [begin
-                 {Micros, {200, _, <<"x">>}} = timer:tc(fun() -> ?HTTP:request(get, Url) end),
-                 Micros div 1000
-             end || _ <- lists:seq(1, 50)],
-    ct:pal("ms with 100 requests stuck: ~w", [lists:sort(Times)]),
-    ?assert(lists:nth(25, lists:sort(Times)) < 1000),
-    [exit(Pid, kill) || Pid <- Stuck].
+    [{200, _, <<"x">>} = ?HTTP:request(get, Url) || _ <- lists:seq(1, 50)],
+    ?assertEqual([], [Pid || {Pid, _} <- Stuck, not is_process_alive(Pid)]),
+    [exit(Pid, kill) || {Pid, _} <- Stuck].
 
 %% The client of a request that hangs goes away: nothing of it is left.
 dead_callers_leave_nothing(Config) ->
@@ -378,7 +376,7 @@ dead_callers_leave_nothing(Config) ->
                    ok = gen_tcp:send(Socket, ["GET ", path(Slow), "?timeout=3000 HTTP/1.1\r\nHost: x\r\n\r\n"]),
                    Socket
                end || _ <- lists:seq(1, 20)],
-    timer:sleep(200),
+    ok = ringtail_test_cluster:wait(fun() -> requests(Vm) >= 20 end),
     [gen_tcp:close(Socket) || Socket <- Sockets],
     ok = ringtail_test_cluster:wait(fun() -> requests(Vm) =:= 0 end, 60000).
 
@@ -465,9 +463,8 @@ primary_down(Config) ->
     {204, _, _} = ?HTTP:request(put, Url, [], {"a/b", <<"x">>}),
     ok = standin:kill(Prod, Other),
     [begin
-         {Micros, {503, _, _} = Answer} = timer:tc(Request),
-         ?assertMatch(#{<<"error">> := <<"no_primary">>}, ?HTTP:json(Answer)),
-         ?assert(Micros < 5000000)
+         {503, _, _} = Answer = Request(),
+         ?assertMatch(#{<<"error">> := <<"no_primary">>}, ?HTTP:json(Answer))
      end || Request <- [fun() -> ?HTTP:request(get, Url) end,
                         fun() -> ?HTTP:request(put, Url, [], {"a/b", <<"y">>}) end]],
     ok = standin:restart(Prod, Other),

@@ -1,5 +1,5 @@
-%% @doc That nobody who asks the standalone mode harms others: by stalling, by frames, by what stands
-%% in reports; and that it leads nobody to another cluster.
+%% @doc That nobody who asks the standalone mode harms others: by stalling, by frames, by what
+%% stands in reports; and that it leads nobody to another cluster.
 -module(ringtail_standalone_harm_SUITE).
 
 -include_lib("stdlib/include/assert.hrl").
@@ -7,7 +7,7 @@
 -compile([export_all, nowarn_export_all]).
 -import(ringtail_test_standalone,
         [vm/1, rpc/4, is_reached/1, companion/1, none_left/1, object/2, object/3, native/2,
-         native/3, path/1, stored/2, connect/2, is_error/2]).
+         native/3, path/1, stored/2, connect/2, is_error/2, until_closed/2]).
 
 -define(HTTP, ringtail_test_http).
 -define(MIB, 1048576).
@@ -100,13 +100,6 @@ a_client_that_pauses_is_told_408(Config) ->
         ok = rpc(vm(Config), application, unset_env, [ringtail, client_pause])
     end,
     none_left(Config).
-
-until_closed(Socket, Got) ->
-    case gen_tcp:recv(Socket, 0, 30000) of
-        {ok, More} -> until_closed(Socket, <<Got/binary, More/binary>>);
-        {error, closed} -> Got;
-        {error, Reason} -> {Reason, Got}
-    end.
 
 %% ---- Identity and secrets ----
 

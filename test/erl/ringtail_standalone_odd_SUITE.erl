@@ -7,7 +7,7 @@
 -compile([export_all, nowarn_export_all]).
 -import(ringtail_test_standalone,
         [vm/1, rpc/4, companion/1, object/2, object/3, native/2, native/3, path/1, stored/2,
-         raw/4, connect/2, is_error/2]).
+         raw/4, connect/2, is_error/2, by_protocol_buffers/3, head/1]).
 
 -define(HTTP, ringtail_test_http).
 -define(MIB, 1048576).
@@ -16,8 +16,11 @@ all() ->
     [a_length_that_is_none_leaves_the_object_alone, a_timeout_beyond_all_timers_harms_nobody,
      numbers_of_any_size_in_a_request_harm_nobody, a_page_of_another_site_is_no_reason_to_refuse,
      a_condition_named_by_connection_holds, many_headers_of_one_name_are_stored,
+     control_characters_are_stored_as_natively, metadata_of_protocol_buffers_is_read,
      a_head_above_64_kib_is_read, what_a_node_refuses_unseen_was_not_done,
-     long_keys_and_queries_as_native, links_of_the_default_type].
+     long_keys_and_queries_as_native, links_of_the_default_type,
+     paths_of_another_shape_are_told_so, what_is_accepted_with_parameters_is_served,
+     what_webmachine_refuses_is_told_in_json].
 
 suite() -> [{timetrap, {seconds, 120}}].
 
@@ -145,6 +148,30 @@ is_borne("x-riak-index-" ++ _) -> true;
 is_borne("x-riak-meta-" ++ _) -> true;
 is_borne(Name) -> Name =:= "link".
 
+control_characters_are_stored_as_natively(Config) ->
+    [begin
+         Header = {"X-Riak-Meta-a", Value},
+         [{204, _, _} = ?HTTP:request(put, Url, [Header], {"text/plain", <<"x">>})
+          || Url <- [object(Config, "control1"), native(Config, "control2")]],
+         Expected = metadata(head(native(Config, "control2"))),
+         ?assertMatch({Value, [_]}, {Value, Expected}),
+         ?assertEqual(Expected, metadata(head(native(Config, "control1")))),
+         ?assertEqual(Expected, metadata(head(object(Config, "control1"))))
+     end || Value <- ["a\1b", "\d", "a\tb", "a\eb", [195, 169], [255], "a\0b"]].
+
+metadata(Lines) -> [Line || <<"X-Riak-Meta-", _/binary>> = Line <- Lines].
+
+metadata_of_protocol_buffers_is_read(Config) ->
+    [begin
+         ok = by_protocol_buffers(Config, <<"pb">>, [{<<"X-Riak-Meta-", Name/binary>>, Value}]),
+         Native = head(native(Config, "pb")),
+         ?assertMatch({_, _, <<"HTTP/1.1 200", _/binary>>}, {Name, Value, hd(Native)}),
+         Ours = head(object(Config, "pb")),
+         ?assertEqual({Name, Value, metadata(Native)}, {Name, Value, metadata(Ours)})
+     end || {Name, Value} <- [{<<"my name">>, <<"a">>}, {<<"gr\303\274n">>, <<"a">>},
+                              {<<"plain">>, <<1, 2, 127>>}, {<<"a(b)">>, <<"c">>},
+                              {<<"plain">>, <<"\303\251">>}, {<<"plain">>, <<255>>}]].
+
 a_head_above_64_kib_is_read(Config) ->
     Long = lists:duplicate(4000, $v),
     Headers = [{"X-Riak-Meta-" ++ integer_to_list(N), Long} || N <- lists:seq(1, 100)],
@@ -192,3 +219,50 @@ links_of_the_default_type(Config) ->
     {200, _, <<"x">>} = Got = ?HTTP:request(get, Url),
     ?assertNotEqual(nomatch, re:run(?HTTP:header("Link", Got), "keys/other")),
     ?assertMatch({200, _, <<>>}, ?HTTP:request(head, Url)).
+
+%% ---- Errors ----
+
+paths_of_another_shape_are_told_so(Config) ->
+    Base = standin_bare:url(vm(Config)),
+    [begin
+         Answer = {Status, _, _} = ?HTTP:request(Method, Base ++ Path, [], Body),
+         ?assertEqual({Method, Path, 404}, {Method, Path, Status}),
+         is_error(Answer, Code)
+     end || {Tail, Code} <- [{"", <<"bad_path">>}, {"/", <<"bad_path">>}, {"/a/b", <<"bad_path">>}],
+            Path <- ["/riak/primary/clusters/prod/types/one/buckets/b/keys" ++ Tail,
+                     "/explore/clusters/prod/bucket_types/one/buckets/b/primary" ++ Tail],
+            {Method, Body} <- [{get, none}, {put, {"text/plain", <<"x">>}}]].
+
+what_is_accepted_with_parameters_is_served(Config) ->
+    Base = standin_bare:url(vm(Config)),
+    Key = "/explore/clusters/prod/bucket_types/one/buckets/b/keys/k/preflist",
+    Asked = fun(Path, Accept) -> ?HTTP:request(get, Base ++ Path, [{"Accept", Accept}]) end,
+    [?assertMatch({Path, {200, _, _}}, {Path, Asked(Path, Accept)})
+     || {Path, Accept} <- [{"/ringtail/metrics", "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"},
+                           {"/ringtail/metrics", "text/plain;version=0.0.4"},
+                           {"/ringtail/status", "application/json;charset=utf-8"},
+                           {"/explore/clusters/prod/preflist", "application/json; charset=utf-8"},
+                           {"/explore/clusters/prod/topology", "application/json; charset=utf-8"},
+                           {Key, "application/json; charset=utf-8"}]].
+
+what_webmachine_refuses_is_told_in_json(Config) ->
+    Base = standin_bare:url(vm(Config)),
+    [is_told(406, <<"not_acceptable">>,
+             ?HTTP:request(get, Base ++ "/explore/clusters/prod/" ++ Document, [Header]))
+     || Document <- ["preflist", "topology"],
+        Header <- [{"Accept", "image/x-none"}, {"Accept-Encoding", "identity;q=0"}]],
+    Url = object(Config, "checked"),
+    is_told(400, <<"bad_request">>,
+            ?HTTP:request(put, Url, [{"Content-MD5", "AAAA"}], {"text/plain", <<"x">>})),
+    is_told(405, <<"method_not_allowed">>, ?HTTP:request(options, Url)),
+    %% By a node for us.
+    Stored = object(Config, "here"),
+    {204, _, _} = stored(Stored, <<"x">>),
+    is_told(406, <<"not_acceptable">>, ?HTTP:request(get, Stored, [{"Accept", "image/x-none"}])),
+    is_told(412, <<"precondition_failed">>,
+            ?HTTP:request(put, Stored, [{"If-None-Match", "*"}], {"text/plain", <<"y">>})),
+    ?assertMatch({404, _, _}, ?HTTP:request(get, Url)).
+
+is_told(Status, Code, Answer) ->
+    ?assertMatch({Status, _, _}, Answer),
+    is_error(Answer, Code).

@@ -3,8 +3,9 @@
 
 -include_lib("stdlib/include/assert.hrl").
 
--export([start/1, stop/1, vm/1, rpc/4, is_reached/1, companion/1, none_left/1]).
+-export([start/1, stop/1, vm/1, rpc/4, is_reached/1, companion/1, none_left/1, until_closed/2]).
 -export([object/2, object/3, native/2, native/3, path/1, stored/2, raw/4, connect/2, is_error/2]).
+-export([by_protocol_buffers/3, head/1]).
 
 -define(HTTP, ringtail_test_http).
 
@@ -49,6 +50,23 @@ path(Url) -> maps:get(path, uri_string:parse(Url)).
 
 stored(Url, Body) -> ?HTTP:request(put, Url, [], {"text/plain", Body}).
 
+%% An object of the type `one' with such metadata as protocol buffers take.
+by_protocol_buffers(Config, Key, Metadata) ->
+    Prod = proplists:get_value(prod, Config),
+    [Node | _] = standin:nodes(Prod),
+    Meta = dict:from_list([{<<"content-type">>, "text/plain"}, {<<"X-Riak-Meta">>, Metadata}]),
+    Object = standin:rpc(Prod, Node, riak_object, new, [{<<"one">>, <<"b">>}, Key, <<"x">>, Meta]),
+    {ok, Client} = standin:rpc(Prod, Node, riak, local_client, []),
+    ok = standin:rpc(Prod, Node, riak_client, put, [Object, [], Client]).
+
+%% The lines of an answer's head as they come.
+head(Url) ->
+    Socket = connect(Url, []),
+    ok = gen_tcp:send(Socket, ["GET ", path(Url), " HTTP/1.1\r\nHost: x\r\n"
+                               "Connection: close\r\n\r\n"]),
+    [Head, _] = binary:split(until_closed(Socket, <<>>), <<"\r\n\r\n">>),
+    binary:split(Head, <<"\r\n">>, [global]).
+
 %% Sends these lines of a head and this body to both routes.
 raw(Url, Method, Lines, Body) ->
     ?HTTP:raw(Url, [Method, " ", path(Url), " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n",
@@ -68,3 +86,10 @@ none_left(Config) ->
     Vm = vm(Config),
     Requests = fun() -> proplists:get_value(requests, rpc(Vm, ringtail_port, status, [])) end,
     ok = ringtail_test_cluster:wait(fun() -> Requests() =:= 0 end, 60000).
+
+until_closed(Socket, Got) ->
+    case gen_tcp:recv(Socket, 0, 30000) of
+        {ok, More} -> until_closed(Socket, <<Got/binary, More/binary>>);
+        {error, closed} -> Got;
+        {error, Reason} -> {Reason, Got}
+    end.
