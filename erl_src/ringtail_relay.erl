@@ -127,7 +127,12 @@ hand_over(Callback, RD, #relay{primary = Primary, riak = Before, method = Method
     Outcome = await(Worker, Monitor, Primary, max(0, Relay#relay.until - now_ms())),
     unwatch(Primary),
     case Outcome of
-        {answer, {Answer, Told, Riak}} ->
+        {answer, Answer, Changes, Reply} ->
+            Riak = changed(Changes, Before),
+            Told = case Reply of
+                       same -> RD;
+                       {other, Other} -> Other
+                   end,
             case is_failure(Answer) andalso is_gone(Primary) of
                 true ->
                     lost(down, Callback, RD, Relay);
@@ -197,9 +202,21 @@ give_up(Worker, Monitor, Why) ->
            Body :: undefined | binary()) -> no_return().
 work(Callback, RD, Riak, Body) ->
     _ = put(?BODY, Body),
-    Outcome = try {answer, ?RIAK:Callback(RD, Riak)}
-              catch Class:Reason -> {raised, Class, Reason}
+    Outcome = try ?RIAK:Callback(RD, Riak) of
+                  {Answer, RD, After} -> {answer, Answer, changes(Riak, After), same};
+                  {Answer, Told, After} -> {answer, Answer, changes(Riak, After), {other, Told}}
+              catch
+                  Class:Reason -> {raised, Class, Reason}
               end,
     exit({?MODULE, Outcome}).
+
+%% What one process sends the other is copied, and a request is thousands of words: so what is as it
+%% was is not sent back.
+changes(Before, After) ->
+    [{N, element(N, After)} || N <- lists:seq(1, tuple_size(After)),
+                               element(N, After) =/= element(N, Before)].
+
+changed(Changes, Before) ->
+    lists:foldl(fun({N, Element}, Riak) -> setelement(N, Riak, Element) end, Before, Changes).
 
 now_ms() -> ringtail_clock:micros() div 1000.
