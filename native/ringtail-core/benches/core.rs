@@ -1,5 +1,6 @@
-//! Speed as ratios against a reference measured in the same run. `cargo bench -p ringtail-core` prints Criterion's figures
-//! and then one line for each ratio; `cargo bench -p ringtail-core -- --ratios` only the latter.
+//! Speed as ratios against a reference measured in the same run. `cargo bench -p ringtail-core`
+//! prints Criterion's figures and then one line for each ratio; `cargo bench -p ringtail-core --
+//! --ratios` only the latter.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -7,12 +8,15 @@ use std::time::{Duration, Instant};
 use cpu_time::ThreadTime;
 use criterion::Criterion;
 use ringtail_core::testing::{AtomEncoding, Record, encode, spread};
-use ringtail_core::{ClusterPreflist, KeyHash, Keyfun, NVal, Position, Ring, RingSummary, UpNodes, hash_key};
+use ringtail_core::{
+    ClusterPreflist, KeyHash, Keyfun, NVal, Position, Ring, RingSummary, UpNodes, hash_key,
+};
 use sha1::{Digest, Sha1};
 
 const BUCKET: &[u8] = b"users";
 
-/// Keys of a usual length, all different, so that neither branch prediction nor caches see one key only.
+/// Keys of a usual length, all different, so that neither branch prediction nor caches see one key
+/// only.
 fn keys() -> Vec<String> {
     (0..4096).map(|number| format!("user-{number:012}")).collect()
 }
@@ -46,7 +50,11 @@ fn primaries(ring: &Ring, keys: &[String], n: NVal) -> u64 {
     let mut sum = 0;
     for key in keys {
         let hash = hash_key(b"default", BUCKET, key.as_bytes(), Keyfun::Std);
-        sum += ring.primaries(&hash, n).expect("n fits").map(|owned| u64::from(owned.node.0)).sum::<u64>();
+        sum += ring
+            .primaries(&hash, n)
+            .expect("n fits")
+            .map(|owned| u64::from(owned.node.0))
+            .sum::<u64>();
     }
     sum
 }
@@ -70,7 +78,8 @@ fn decode_and_documents(subject: &Subject) -> usize {
     documents(&Ring::decode(&subject.bytes).expect("a ring"))
 }
 
-/// The best of many short rounds of each, taken in turn and by processor time: what else the machine does hits both.
+/// The best of many short rounds of each, taken in turn and by processor time: what else the
+/// machine does hits both.
 fn ratio(name: &str, target: f64, mut ours: impl FnMut(), mut reference: impl FnMut()) {
     let (mut best, mut best_reference) = (Duration::MAX, Duration::MAX);
     let end = Instant::now() + Duration::from_secs(2);
@@ -80,7 +89,10 @@ fn ratio(name: &str, target: f64, mut ours: impl FnMut(), mut reference: impl Fn
     }
     let ratio = best.as_secs_f64() / best_reference.as_secs_f64();
     let verdict = if ratio <= target { "" } else { "  MISSED" };
-    println!("ratio {name}: {ratio:.2} (target <= {target}; {best:?} against {best_reference:?}){verdict}");
+    println!(
+        "ratio {name}: {ratio:.2} (target <= {target}; {best:?} against \
+         {best_reference:?}){verdict}"
+    );
 }
 
 fn time(work: &mut impl FnMut()) -> Duration {
@@ -104,7 +116,8 @@ fn main() {
     let odd = subject(4095, 60);
 
     if !std::env::args().any(|argument| argument == "--ratios") {
-        let mut criterion = Criterion::default().configure_from_args().warm_up_time(Duration::from_secs(1));
+        let mut criterion =
+            Criterion::default().configure_from_args().warm_up_time(Duration::from_secs(1));
         let mut group = criterion.benchmark_group("4096 keys");
         group.bench_function("bare SHA-1", |b| b.iter(|| bare_sha1(black_box(&terms))));
         for (name, subject) in [("64", &small), ("4096", &large), ("4095", &odd)] {
@@ -138,5 +151,10 @@ fn main() {
     let decode = |subject: &Subject| spend(Ring::decode(black_box(&subject.bytes)));
     ratio("decode, ring of 4096 to ring of 256", 20.0, || decode(&large), || decode(&middle));
     let all = |subject: &Subject| spend(decode_and_documents(black_box(subject)));
-    ratio("decode and documents, ring of 4096 to ring of 256", 20.0, || all(&large), || all(&middle));
+    ratio(
+        "decode and documents, ring of 4096 to ring of 256",
+        20.0,
+        || all(&large),
+        || all(&middle),
+    );
 }

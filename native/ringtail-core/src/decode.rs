@@ -1,10 +1,12 @@
-//! From the bytes of a ring to a [`Ring`]: the records `chstate_v2` and `chstate` of `riak_core_ring`.
+//! From the bytes of a ring to a [`Ring`]: the records `chstate_v2` and `chstate` of
+//! `riak_core_ring`.
 
 use crate::error::{DecodeError, RingError};
 use crate::etf::{Cursor, List, tag};
 use crate::etf_print;
 use crate::inflate::inflate;
-use crate::ring::{NodeName, Ring};
+use crate::node::NodeName;
+use crate::ring::Ring;
 use crate::ring_builder::{RingBuilder, Room};
 use crate::ring_size::RingSize;
 use crate::status::{MemberStatus, PendingStatus};
@@ -12,33 +14,47 @@ use crate::status::{MemberStatus, PendingStatus};
 /// Where a compressed term's deflated bytes begin: after version, tag and size.
 const DEFLATED: usize = 6;
 
-/// The fewest bytes an entry takes, with a name of no letters: by these, room is made at once for as many entries as can
-/// be there. Growing step by step would need old and new place together, more than the bound of memory.
+/// The fewest bytes an entry takes, with a name of no letters: by these, room is made at once for
+/// as many entries as can be there. Growing step by step would need old and new place together,
+/// more than the bound of memory.
 const LEAST_OWNER: usize = 6;
 const LEAST_PENDING: usize = 19;
 const LEAST_MEMBER: usize = 14;
 
-pub(crate) fn decode(bytes: &[u8]) -> Result<Ring, DecodeError> {
-    let mut cursor = Cursor::new(bytes, 0);
-    let version = cursor.u8()?;
-    if version != tag::VERSION {
-        let found =
-            format!("it begins with byte {version}, Erlang's external term format with {}", tag::VERSION);
-        return Err(DecodeError::NotARing { found });
+impl Ring {
+    /// Reads a ring in external term format, compressed or not: the term of
+    /// `riak_core_ring_manager:get_my_ring/0`, or a file of a node's ring directory. Both records
+    /// that Riak has had are read, `chstate_v2` and the older `chstate`.
+    ///
+    /// Memory stays below three times the input and 1 MiB, whatever lengths the input claims and
+    /// however deep it is nested; for a compressed term what it inflates to counts as input, and
+    /// that may be 64 MiB at most.
+    pub fn decode(bytes: &[u8]) -> Result<Ring, DecodeError> {
+        let mut cursor = Cursor::new(bytes, 0);
+        let version = cursor.u8()?;
+        if version != tag::VERSION {
+            let found = format!(
+                "it begins with byte {version}, Erlang's external term format with {}",
+                tag::VERSION
+            );
+            return Err(DecodeError::NotARing { found });
+        }
+        if cursor.peek()? != tag::COMPRESSED {
+            return ring(cursor);
+        }
+        cursor.u8()?;
+        let claimed = cursor.u32()? as usize;
+        let inflated = inflate(&bytes[DEFLATED..], claimed, DEFLATED)?;
+        ring(Cursor::new(&inflated, 0))
     }
-    if cursor.peek()? != tag::COMPRESSED {
-        return ring(cursor);
-    }
-    cursor.u8()?;
-    let claimed = cursor.u32()? as usize;
-    let inflated = inflate(&bytes[DEFLATED..], claimed, DEFLATED)?;
-    ring(Cursor::new(&inflated, 0))
 }
 
 fn ring(mut cursor: Cursor<'_>) -> Result<Ring, DecodeError> {
     let term = cursor.peek()?;
     let Some(arity) = cursor.tuple()? else {
-        return Err(DecodeError::NotARing { found: format!("the term has tag {term}, which is no tuple's") });
+        return Err(DecodeError::NotARing {
+            found: format!("the term has tag {term}, which is no tuple's"),
+        });
     };
     let record = if arity == 0 { None } else { cursor.atom()? };
     let (record, fields, legacy) = match record.as_deref() {
@@ -73,14 +89,20 @@ fn ring(mut cursor: Cursor<'_>) -> Result<Ring, DecodeError> {
         builder.rvsn_sum = self::vclock_sum(&mut cursor, "rvsn")?;
     }
     if cursor.remaining() > 0 {
-        return Err(DecodeError::TrailingBytes { offset: cursor.offset(), count: cursor.remaining() });
+        return Err(DecodeError::TrailingBytes {
+            offset: cursor.offset(),
+            count: cursor.remaining(),
+        });
     }
     builder.resizing = resized || builder.resizes();
     Ok(builder.build()?)
 }
 
 /// The name of a node, `None` for `undefined`.
-fn optional_name(cursor: &mut Cursor<'_>, field: &'static str) -> Result<Option<NodeName>, DecodeError> {
+fn optional_name(
+    cursor: &mut Cursor<'_>,
+    field: &'static str,
+) -> Result<Option<NodeName>, DecodeError> {
     let name = cursor.atom_in(field)?;
     Ok((name != "undefined").then(|| NodeName::from(name)))
 }
@@ -124,8 +146,9 @@ fn owners(cursor: &mut Cursor<'_>) -> Result<RingBuilder, DecodeError> {
     Ok(builder)
 }
 
-/// Passes the cluster metadata, whatever holds it, and tells whether `riak_core_ring:is_resizing/1` would be true: an entry
-/// `$resized_ring` that has not been removed. In Riak's dict, as in any other container, the entry follows its key.
+/// Passes the cluster metadata, whatever holds it, and tells whether `riak_core_ring:is_resizing/1`
+/// would be true: an entry `$resized_ring` that has not been removed. In Riak's dict, as in any
+/// other container, the entry follows its key.
 fn meta_says_resizing(cursor: &mut Cursor<'_>) -> Result<bool, DecodeError> {
     let mut resizing = false;
     cursor.skip_watching(|atom, behind| {
@@ -176,14 +199,15 @@ fn members(cursor: &mut Cursor<'_>, builder: &mut RingBuilder) -> Result<(), Dec
     Ok(())
 }
 
-/// The value under the key `ringtail` in a member's metadata, `[{Key, Value}]`. The term is known to be whole; where it has
-/// another shape there is no such value.
+/// The value under the key `ringtail` in a member's metadata, `[{Key, Value}]`. The term is known
+/// to be whole; where it has another shape there is no such value.
 fn ringtail_meta(mut cursor: Cursor<'_>) -> Option<&[u8]> {
     let mut list = List::enter(&mut cursor, "metadata").ok()?;
     while list.next(&mut cursor).ok()? {
         let mut entry = cursor.clone();
         cursor.skip().ok()?;
-        if entry.tuple().ok()? == Some(2) && entry.atom().is_ok_and(|key| key.as_deref() == Some("ringtail"))
+        if entry.tuple().ok()? == Some(2)
+            && entry.atom().is_ok_and(|key| key.as_deref() == Some("ringtail"))
         {
             let start = entry.offset();
             entry.skip().ok()?;

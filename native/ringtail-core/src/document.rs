@@ -6,13 +6,14 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::error::NValError;
-use crate::index::{Index, KeyHash, NVal, Position};
+use crate::index::{Index, KeyHash, NVal, NValError, Position};
+use crate::node::{NodeId, NodeName};
 use crate::preflist::{PreflistKind, UpNodes};
-use crate::ring::{NextOwner, NodeName, Ring};
+use crate::ring::{Member, NextOwner, Ring};
 use crate::status::{MemberStatus, PendingStatus};
 
-/// The cluster preflist: a JSON object with one member per partition in ring order, index → name of the owner.
+/// The cluster preflist: a JSON object with one member per partition in ring order, index → name of
+/// the owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterPreflist {
     /// Index and owner, in ring order.
@@ -56,7 +57,9 @@ impl<'de> Deserialize<'de> for ClusterPreflist {
                 let mut indices: Vec<Index> = owners.iter().map(|&(index, _)| index).collect();
                 indices.sort_unstable();
                 match indices.windows(2).find(|pair| pair[0] == pair[1]) {
-                    Some(pair) => Err(A::Error::custom(format_args!("index {} occurs twice", pair[0]))),
+                    Some(pair) => {
+                        Err(A::Error::custom(format_args!("index {} occurs twice", pair[0])))
+                    }
                     None => Ok(ClusterPreflist { owners }),
                 }
             }
@@ -133,7 +136,7 @@ impl RingSummary {
     /// Of a ring, with or without the table of owners.
     pub fn of(ring: &Ring, with_owners: bool) -> RingSummary {
         let future = future_partitions(ring);
-        let member = |member: &crate::ring::Member| {
+        let member = |member: &Member| {
             let partitions = ring.partitions_of(member.node);
             MemberSummary {
                 node: name(ring, member.node),
@@ -154,8 +157,11 @@ impl RingSummary {
             },
             status: pending.status,
         });
-        let owners =
-            || ring.owners().map(|(index, node)| OwnerSummary { index, node: name(ring, node) }).collect();
+        let owners = || {
+            ring.owners()
+                .map(|(index, node)| OwnerSummary { index, node: name(ring, node) })
+                .collect()
+        };
         RingSummary {
             cluster_name: ring.cluster_name().map(str::to_owned),
             claimant: ring.claimant().map(str::to_owned),
@@ -195,7 +201,12 @@ pub struct KeyPreflistEntry {
 
 impl KeyPreflist {
     /// What [`Ring::preflist`] says: up primaries, then fallbacks; all of them up.
-    pub fn of(ring: &Ring, hash: &KeyHash, n: NVal, up: &UpNodes) -> Result<KeyPreflist, NValError> {
+    pub fn of(
+        ring: &Ring,
+        hash: &KeyHash,
+        n: NVal,
+        up: &UpNodes,
+    ) -> Result<KeyPreflist, NValError> {
         let preflist = ring.preflist(hash, n, up)?.into_iter().map(|entry| KeyPreflistEntry {
             node: name(ring, entry.node),
             partition: entry.position,
@@ -224,11 +235,12 @@ impl KeyPreflist {
     }
 }
 
-fn name(ring: &Ring, node: crate::ring::NodeId) -> NodeName {
+fn name(ring: &Ring, node: NodeId) -> NodeName {
     ring.nodes()[usize::from(node.0)].clone()
 }
 
-/// By node, the partitions it will own once partitions on their way to nodes have arrived; `None` if none is.
+/// By node, the partitions it will own once partitions on their way to nodes have arrived; `None`
+/// if none is.
 fn future_partitions(ring: &Ring) -> Option<Vec<u32>> {
     let mut owners = ring.owners.to_vec();
     let mut any = false;

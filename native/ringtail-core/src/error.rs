@@ -1,138 +1,9 @@
-//! Errors: what is wrong, where, and what to do about it. `code` is the same in Erlang (an atom) and in JSON.
+//! What is wrong with a ring or its bytes, where, and what to do about it. `code` is the same in
+//! Erlang (an atom) and in JSON. The errors of one type alone stand beside that type.
 
 use thiserror::Error;
 
 use crate::index::Index;
-
-/// An [`Index`] or [`KeyHash`](crate::KeyHash) could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum IndexError {
-    /// Something other than decimal digits.
-    #[error("{what} is a string of decimal digits and nothing else")]
-    NotDecimal {
-        /// What was read.
-        what: &'static str,
-    },
-    /// 2^160 or more.
-    #[error("{what} is below 2^160: check for digits too many")]
-    TooLarge {
-        /// What was read.
-        what: &'static str,
-    },
-}
-
-impl IndexError {
-    /// `not_decimal` or `index_too_large`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            IndexError::NotDecimal { .. } => "not_decimal",
-            IndexError::TooLarge { .. } => "index_too_large",
-        }
-    }
-}
-
-/// An n_val no ring, or not this ring, can satisfy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum NValError {
-    /// n_val 0.
-    #[error("n_val is 0: give the bucket's n_val, 1 or more (Riak's default is 3)")]
-    Zero,
-    /// More copies than partitions.
-    #[error(
-        "n_val {n} is larger than the ring, which has {size} partitions: give an n_val of at most {size}"
-    )]
-    LargerThanRing {
-        /// The n_val asked for.
-        n: u32,
-        /// The ring's size.
-        size: u32,
-    },
-}
-
-impl NValError {
-    /// `n_val_zero` or `n_val_too_large`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            NValError::Zero => "n_val_zero",
-            NValError::LargerThanRing { .. } => "n_val_too_large",
-        }
-    }
-}
-
-/// A size no ring has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum RingSizeError {
-    /// Size 0.
-    #[error("a ring has at least one partition: give the cluster's ring size")]
-    Zero,
-}
-
-impl RingSizeError {
-    /// `empty_ring`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            RingSizeError::Zero => "empty_ring",
-        }
-    }
-}
-
-/// A keyfun that is not one of Riak's own two.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum KeyfunError {
-    /// Some function of the cluster's own.
-    #[error(
-        "keyfun {name:?} cannot be computed here: only std and bucketonly can; for a custom chash_keyfun ask a node"
-    )]
-    Custom {
-        /// The name given.
-        name: String,
-    },
-}
-
-impl KeyfunError {
-    /// `custom_keyfun`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            KeyfunError::Custom { .. } => "custom_keyfun",
-        }
-    }
-}
-
-/// A key in hexadecimal or percent notation that cannot be read. Places are byte offsets into the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum KeyTextError {
-    /// An odd number of digits.
-    #[error("{len} hexadecimal digits are no whole number of bytes: write two digits a byte")]
-    OddHex {
-        /// How many there are.
-        len: usize,
-    },
-    /// Another character.
-    #[error("no hexadecimal digit at offset {at}: write 0-9 and a-f only, without blanks or 0x")]
-    NotHex {
-        /// Where.
-        at: usize,
-    },
-    /// `%` without two hexadecimal digits after it.
-    #[error(
-        "the % at offset {at} is not followed by two hexadecimal digits: write a literal percent sign as %25"
-    )]
-    BadPercent {
-        /// Where.
-        at: usize,
-    },
-}
-
-impl KeyTextError {
-    /// `odd_hex`, `not_hex` or `bad_percent`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            KeyTextError::OddHex { .. } => "odd_hex",
-            KeyTextError::NotHex { .. } => "not_hex",
-            KeyTextError::BadPercent { .. } => "bad_percent",
-        }
-    }
-}
 
 /// Parts that make no ring, wherever they came from.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -141,12 +12,15 @@ pub enum RingError {
     #[error("the ring has no partition: take the ring from a node whose cluster has been created")]
     Empty,
     /// More partitions than a position can count.
-    #[error("a ring of more than {} partitions is not supported: check where this ring comes from", u32::MAX)]
+    #[error(
+        "a ring of more than {} partitions is not supported: check where this ring comes from",
+        u32::MAX
+    )]
     TooLarge,
     /// No owner for an index.
     #[error(
-        "the ring of {size} partitions names no owner for index {index}: take the ring again from a running node \
-         (riak_core_ring_manager:get_my_ring/0)"
+        "the ring of {size} partitions names no owner for index {index}: take the ring again from \
+         a running node (riak_core_ring_manager:get_my_ring/0)"
     )]
     OwnersMissing {
         /// The ring's size.
@@ -162,8 +36,8 @@ pub enum RingError {
     },
     /// All owners are there but not in order.
     #[error(
-        "the owners are not sorted: index {index} is not at its place; Riak keeps them sorted and walks them by place, \
-         take the ring again from a running node"
+        "the owners are not sorted: index {index} is not at its place; Riak keeps them sorted and \
+         walks them by place, take the ring again from a running node"
     )]
     OutOfOrder {
         /// The first index that is not at its place.
@@ -171,8 +45,8 @@ pub enum RingError {
     },
     /// An index that is no multiple of the increment, or beyond the last partition.
     #[error(
-        "index {index} names no partition of a ring of {size}: indices are multiples of 2^160 div {size}; \
-         take the ring again from a running node"
+        "index {index} names no partition of a ring of {size}: indices are multiples of 2^160 div \
+         {size}; take the ring again from a running node"
     )]
     OffGrid {
         /// The ring's size.
@@ -188,7 +62,8 @@ pub enum RingError {
     },
     /// More node names than [`MAX_NODES`](crate::MAX_NODES).
     #[error(
-        "the ring names more than {limit} nodes, more than Erlang can connect: check where this ring comes from"
+        "the ring names more than {limit} nodes, more than Erlang can connect: check where this \
+         ring comes from"
     )]
     TooManyNodes {
         /// The limit.
@@ -205,8 +80,8 @@ pub enum RingError {
 }
 
 impl RingError {
-    /// `empty_ring`, `ring_too_large`, `owners_missing`, `owner_doubled`, `owners_out_of_order`, `off_grid`,
-    /// `member_doubled`, `too_many_nodes` or `unknown_status`.
+    /// `empty_ring`, `ring_too_large`, `owners_missing`, `owner_doubled`, `owners_out_of_order`,
+    /// `off_grid`, `member_doubled`, `too_many_nodes` or `unknown_status`.
     pub fn code(&self) -> &'static str {
         match self {
             RingError::Empty => "empty_ring",
@@ -222,21 +97,24 @@ impl RingError {
     }
 }
 
-/// Bytes that are no ring. Offsets count from the start of the external term, for a compressed term from the start of
-/// what it inflates to.
+/// Bytes that are no ring. Offsets count from the start of the external term, for a compressed term
+/// from the start of what it inflates to.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// The bytes end inside the term.
     #[error(
-        "the ring ends at byte {len}, in the middle of a term: read the whole file (it may still be being written, or \
-         the copy was cut)"
+        "the ring ends at byte {len}, in the middle of a term: read the whole file (it may still \
+         be being written, or the copy was cut)"
     )]
     Truncated {
         /// How many bytes there are.
         len: usize,
     },
     /// Bytes after the term.
-    #[error("{count} bytes follow the ring, which ends at byte {offset}: give one ring, nothing after it")]
+    #[error(
+        "{count} bytes follow the ring, which ends at byte {offset}: give one ring, nothing after \
+         it"
+    )]
     TrailingBytes {
         /// Where the term ends.
         offset: usize,
@@ -254,7 +132,8 @@ pub enum DecodeError {
     },
     /// A ring record with the wrong number of fields.
     #[error(
-        "a {record} record has {expected} fields, this one has {found}: a newer Riak may need a newer Ringtail"
+        "a {record} record has {expected} fields, this one has {found}: a newer Riak may need a \
+         newer Ringtail"
     )]
     FieldCount {
         /// The record's name.
@@ -266,8 +145,8 @@ pub enum DecodeError {
     },
     /// A term of another kind than the field holds.
     #[error(
-        "the {field} of the ring should be {expected}, but the term at byte {offset} has tag {tag}: the file is damaged, \
-         or a newer Riak needs a newer Ringtail"
+        "the {field} of the ring should be {expected}, but the term at byte {offset} has tag \
+         {tag}: the file is damaged, or a newer Riak needs a newer Ringtail"
     )]
     Unexpected {
         /// Which field.
@@ -280,7 +159,10 @@ pub enum DecodeError {
         tag: u8,
     },
     /// A number beyond what the field can hold.
-    #[error("the number at byte {offset} is beyond what the {field} of a ring can be: the file is damaged")]
+    #[error(
+        "the number at byte {offset} is beyond what the {field} of a ring can be: the file is \
+         damaged"
+    )]
     OutOfRange {
         /// Which field.
         field: &'static str,
@@ -288,7 +170,9 @@ pub enum DecodeError {
         offset: usize,
     },
     /// A tag the external term format does not have, or that only occurs between connected nodes.
-    #[error("the term at byte {offset} has tag {tag}, which no stored term has: the file is damaged")]
+    #[error(
+        "the term at byte {offset} has tag {tag}, which no stored term has: the file is damaged"
+    )]
     UnsupportedTag {
         /// Where.
         offset: usize,
@@ -297,7 +181,8 @@ pub enum DecodeError {
     },
     /// An atom that is not in its encoding.
     #[error(
-        "the atom at byte {offset} is not valid UTF-8 or longer than 255 characters: the file is damaged"
+        "the atom at byte {offset} is not valid UTF-8 or longer than 255 characters: the file is \
+         damaged"
     )]
     BadAtom {
         /// Where.
@@ -305,7 +190,8 @@ pub enum DecodeError {
     },
     /// A term that must be read whole, nested too deep.
     #[error(
-        "the {field} of the ring is nested deeper than {limit} at byte {offset}: this is no ring Riak made"
+        "the {field} of the ring is nested deeper than {limit} at byte {offset}: this is no ring \
+         Riak made"
     )]
     TooDeep {
         /// Which field.
@@ -330,7 +216,9 @@ pub enum DecodeError {
         limit: usize,
     },
     /// A compressed term that inflates to another size than it says.
-    #[error("the compressed ring says it inflates to {claimed} bytes and does not: the file is damaged")]
+    #[error(
+        "the compressed ring says it inflates to {claimed} bytes and does not: the file is damaged"
+    )]
     InflatedSize {
         /// What it says.
         claimed: usize,
@@ -344,9 +232,9 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// `truncated`, `trailing_bytes`, `not_a_ring`, `field_count`, `unexpected_term`, `out_of_range`, `unsupported_tag`,
-    /// `bad_atom`, `too_deep`, `too_large`, `inflates_too_large`, `inflated_size`, `bad_compression`, or what
-    /// [`RingError::code`] says.
+    /// `truncated`, `trailing_bytes`, `not_a_ring`, `field_count`, `unexpected_term`,
+    /// `out_of_range`, `unsupported_tag`, `bad_atom`, `too_deep`, `too_large`,
+    /// `inflates_too_large`, `inflated_size`, `bad_compression`, or what [`RingError::code`] says.
     pub fn code(&self) -> &'static str {
         match self {
             DecodeError::Truncated { .. } => "truncated",

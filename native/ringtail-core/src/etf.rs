@@ -1,8 +1,8 @@
 //! A cursor over Erlang's external term format, as `erl_ext_dist` describes it.
 //!
-//! Of a ring only a small part is wanted, and the bytes may come from anywhere. So nothing is built from a term that is not
-//! wanted, nothing is set aside by a length before the bytes are known to be there, and skipping counts the terms still to
-//! come instead of descending into them.
+//! Of a ring only a small part is wanted, and the bytes may come from anywhere. So nothing is built
+//! from a term that is not wanted, nothing is set aside by a length before the bytes are known to
+//! be there, and skipping counts the terms still to come instead of descending into them.
 
 use std::borrow::Cow;
 
@@ -62,7 +62,9 @@ impl Integer<'_> {
     fn index(self) -> Option<Index> {
         let mut bytes = [0; 20];
         match self {
-            Integer::Small(value) => bytes[16..].copy_from_slice(&u32::try_from(value).ok()?.to_be_bytes()),
+            Integer::Small(value) => {
+                bytes[16..].copy_from_slice(&u32::try_from(value).ok()?.to_be_bytes())
+            }
             Integer::Big { negative, digits } => {
                 let len = digits.iter().rposition(|&digit| digit != 0).map_or(0, |last| last + 1);
                 if len > 20 || (negative && len > 0) {
@@ -185,7 +187,9 @@ impl<'a> Cursor<'a> {
             tag::ATOM | tag::SMALL_ATOM if !name.is_ascii() => {
                 Cow::Owned(name.iter().copied().map(char::from).collect())
             }
-            _ => Cow::Borrowed(std::str::from_utf8(name).map_err(|_| DecodeError::BadAtom { offset })?),
+            _ => Cow::Borrowed(
+                std::str::from_utf8(name).map_err(|_| DecodeError::BadAtom { offset })?,
+            ),
         };
         // Counting characters is only needed where bytes may be more.
         if text.len() > ATOM_CHARACTERS && text.chars().count() > ATOM_CHARACTERS {
@@ -235,7 +239,8 @@ impl<'a> Cursor<'a> {
             tag::SMALL_INTEGER => Integer::Small(i32::from(self.u8()?)),
             tag::INTEGER => Integer::Small(i32::from_be_bytes(self.array()?)),
             _ => {
-                let len = if tag == tag::SMALL_BIG { usize::from(self.u8()?) } else { self.length()? };
+                let len =
+                    if tag == tag::SMALL_BIG { usize::from(self.u8()?) } else { self.length()? };
                 let negative = self.u8()? != 0;
                 Integer::Big { negative, digits: self.take(len)? }
             }
@@ -272,7 +277,8 @@ impl<'a> Cursor<'a> {
         &mut self,
         mut atom: impl FnMut(&'a [u8], &Cursor<'a>),
     ) -> Result<(), DecodeError> {
-        // Terms still to be passed. Each takes a byte or more, so a length beyond what remains is refused at once.
+        // Terms still to be passed. Each takes a byte or more, so a length beyond what remains is
+        // refused at once.
         let mut terms: usize = 1;
         while terms > 0 {
             if terms > self.remaining() {
@@ -363,12 +369,14 @@ impl List {
         }
     }
 
-    /// How many elements to make room for: the claimed number, but no more than could be there if each takes `least` bytes.
+    /// How many elements to make room for: the claimed number, but no more than could be there if
+    /// each takes `least` bytes.
     pub(crate) fn room(&self, cursor: &Cursor<'_>, least: usize) -> usize {
         self.left.min(cursor.remaining() / least)
     }
 
-    /// Whether another element follows; the cursor then stands at it. After the last one the list's end is passed.
+    /// Whether another element follows; the cursor then stands at it. After the last one the list's
+    /// end is passed.
     pub(crate) fn next(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, DecodeError> {
         if self.left > 0 {
             self.left -= 1;

@@ -6,7 +6,8 @@ use crate::error::DecodeError;
 use crate::etf::{Cursor, Integer, tag};
 
 const FIELD: &str = "cluster name";
-/// Riak's own name for a cluster is `{Node, {MegaSecs, Secs, MicroSecs}}`: two deep and at most some 300 bytes.
+/// Riak's own name for a cluster is `{Node, {MegaSecs, Secs, MicroSecs}}`: two deep and at most
+/// some 300 bytes.
 const DEPTH: usize = 32;
 const LIMIT: usize = 4096;
 const EXPECTED: &str = "a term of atoms, integers, binaries, tuples and lists";
@@ -95,7 +96,11 @@ fn separate(wanted: bool, out: &mut String) {
 }
 
 fn check(out: &str) -> Result<(), DecodeError> {
-    if out.len() > LIMIT { Err(DecodeError::TooLarge { field: FIELD, limit: LIMIT }) } else { Ok(()) }
+    if out.len() > LIMIT {
+        Err(DecodeError::TooLarge { field: FIELD, limit: LIMIT })
+    } else {
+        Ok(())
+    }
 }
 
 fn write_bytes(bytes: &[u8], out: &mut String) -> Result<(), DecodeError> {
@@ -115,7 +120,8 @@ fn write_integer(integer: Integer<'_>, out: &mut String) -> Result<(), DecodeErr
         }
         Integer::Big { negative, digits } => (negative, digits),
     };
-    // Beyond this the text would be beyond the limit, and the division below quadratic in nothing small.
+    // Beyond this the text would be beyond the limit, and the division below quadratic in nothing
+    // small.
     let len = digits.iter().rposition(|&digit| digit != 0).map_or(0, |last| last + 1);
     if len > LIMIT / 2 {
         return Err(DecodeError::TooLarge { field: FIELD, limit: LIMIT });
@@ -162,23 +168,27 @@ fn write_atom(atom: &str, out: &mut String) {
             '\u{1b}' => out.push_str("\\e"),
             '\u{7f}' => out.push_str("\\d"),
             ' '..='~' | '\u{a0}'..='\u{ff}' => out.push(character),
-            '\0'..='\u{9f}' => write!(out, "\\{:03o}", u32::from(character)).expect("a string takes all"),
+            '\0'..='\u{9f}' => {
+                write!(out, "\\{:03o}", u32::from(character)).expect("a string takes all")
+            }
             _ => write!(out, "\\x{{{:X}}}", u32::from(character)).expect("a string takes all"),
         }
     }
     out.push('\'');
 }
 
-/// Whether an atom needs no quotes: a small letter first, then letters, digits, `_` and `@`, all of Latin-1, and no
-/// reserved word (`erl_scan:reserved_word/1`).
+/// Whether an atom needs no quotes: a small letter first, then letters, digits, `_` and `@`, all of
+/// Latin-1, and no reserved word (`erl_scan:reserved_word/1`).
 fn is_bare(atom: &str) -> bool {
     const RESERVED: [&str; 27] = [
-        "after", "begin", "case", "try", "cond", "catch", "andalso", "orelse", "end", "fun", "if", "let",
-        "of", "receive", "when", "bnot", "not", "div", "rem", "band", "and", "bor", "bxor", "bsl", "bsr",
-        "or", "xor",
+        "after", "begin", "case", "try", "cond", "catch", "andalso", "orelse", "end", "fun", "if",
+        "let", "of", "receive", "when", "bnot", "not", "div", "rem", "band", "and", "bor", "bxor",
+        "bsl", "bsr", "or", "xor",
     ];
     let small = |c: char| matches!(c, 'a'..='z' | 'ß'..='ö' | 'ø'..='ÿ');
-    let name = |c: char| small(c) || matches!(c, 'A'..='Z' | 'À'..='Ö' | 'Ø'..='Þ' | '0'..='9' | '_' | '@');
+    let name = |c: char| {
+        small(c) || matches!(c, 'A'..='Z' | 'À'..='Ö' | 'Ø'..='Þ' | '0'..='9' | '_' | '@')
+    };
     atom.chars().next().is_some_and(small) && atom.chars().all(name) && !RESERVED.contains(&atom)
 }
 

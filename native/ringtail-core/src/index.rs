@@ -6,15 +6,16 @@ use std::str::FromStr;
 
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
+use thiserror::Error;
 
-use crate::error::{IndexError, NValError};
 use crate::wide::{DECIMAL_BUFFER, Wide};
 
 macro_rules! number_160 {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
         ///
-        /// Text and serde form: the decimal number as a string (a JSON number would lose digits in JavaScript).
+        /// Text and serde form: the decimal number as a string (a JSON number would lose digits in
+        /// JavaScript).
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name([u8; 20]);
 
@@ -87,12 +88,14 @@ macro_rules! number_160 {
 }
 
 number_160! {
-    /// The 160-bit integer that names a partition: its position times the ring increment (`chash:index_as_int()`).
+    /// The 160-bit integer that names a partition: its position times the ring increment
+    /// (`chash:index_as_int()`).
     Index, "an index"
 }
 
 number_160! {
-    /// The SHA-1 of a key's term, a 160-bit integer on the same circle as the indices (`riak_core_util:chash_key/1,2`).
+    /// The SHA-1 of a key's term, a 160-bit integer on the same circle as the indices
+    /// (`riak_core_util:chash_key/1,2`).
     KeyHash, "a key hash"
 }
 
@@ -114,7 +117,8 @@ impl Index {
     }
 }
 
-/// A partition's place in the ring, 0 up to the ring size less one (`riak_core_ring:partition_id()`).
+/// A partition's place in the ring, 0 up to the ring size less one
+/// (`riak_core_ring:partition_id()`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Position(pub u32);
@@ -125,8 +129,8 @@ impl fmt::Display for Position {
     }
 }
 
-/// How many partitions hold a key: the bucket property `n_val`. At least one; whether a ring can hold that many is
-/// [`Ring::check_n`](crate::Ring::check_n)'s to say.
+/// How many partitions hold a key: the bucket property `n_val`. At least one; whether a ring can
+/// hold that many is [`Ring::check_n`](crate::Ring::check_n)'s to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NVal(NonZeroU32);
 
@@ -145,5 +149,61 @@ impl NVal {
 impl fmt::Display for NVal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+/// An [`Index`] or [`KeyHash`] could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum IndexError {
+    /// Something other than decimal digits.
+    #[error("{what} is a string of decimal digits and nothing else")]
+    NotDecimal {
+        /// What was read.
+        what: &'static str,
+    },
+    /// 2^160 or more.
+    #[error("{what} is below 2^160: check for digits too many")]
+    TooLarge {
+        /// What was read.
+        what: &'static str,
+    },
+}
+
+impl IndexError {
+    /// `not_decimal` or `index_too_large`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            IndexError::NotDecimal { .. } => "not_decimal",
+            IndexError::TooLarge { .. } => "index_too_large",
+        }
+    }
+}
+
+/// An n_val no ring, or not this ring, can satisfy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum NValError {
+    /// n_val 0.
+    #[error("n_val is 0: give the bucket's n_val, 1 or more (Riak's default is 3)")]
+    Zero,
+    /// More copies than partitions.
+    #[error(
+        "n_val {n} is larger than the ring, which has {size} partitions: give an n_val of at most \
+         {size}"
+    )]
+    LargerThanRing {
+        /// The n_val asked for.
+        n: u32,
+        /// The ring's size.
+        size: u32,
+    },
+}
+
+impl NValError {
+    /// `n_val_zero` or `n_val_too_large`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            NValError::Zero => "n_val_zero",
+            NValError::LargerThanRing { .. } => "n_val_too_large",
+        }
     }
 }

@@ -10,9 +10,14 @@ pub(crate) const INFLATED_LIMIT: usize = 64 << 20;
 /// The first piece of memory; from there it doubles with what really comes.
 const FIRST: usize = 16 << 10;
 
-/// Inflates what follows the claimed size. The claim is checked and bounds the memory, but none is taken because of it.
-/// `offset` is where `deflated` stands in the input, which has nothing after it.
-pub(crate) fn inflate(deflated: &[u8], claimed: usize, offset: usize) -> Result<Vec<u8>, DecodeError> {
+/// Inflates what follows the claimed size. The claim is checked and bounds the memory, but none is
+/// taken because of it. `offset` is where `deflated` stands in the input, which has nothing after
+/// it.
+pub(crate) fn inflate(
+    deflated: &[u8],
+    claimed: usize,
+    offset: usize,
+) -> Result<Vec<u8>, DecodeError> {
     if claimed > INFLATED_LIMIT {
         return Err(DecodeError::InflatesTooLarge { limit: INFLATED_LIMIT });
     }

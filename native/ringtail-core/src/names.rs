@@ -5,11 +5,11 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::error::RingError;
-use crate::ring::{NodeId, NodeName};
-use crate::ring_builder::MAX_NODES;
+use crate::node::{MAX_NODES, NodeId, NodeName};
 
-/// Gives each distinct name a number in order of appearance; sorted only when all are known. The table holds numbers,
-/// not names, which is what keeps a ring of nothing but distinct names within the decoder's bound of memory.
+/// Gives each distinct name a number in order of appearance; sorted only when all are known. The
+/// table holds numbers, not names, which is what keeps a ring of nothing but distinct names within
+/// the decoder's bound of memory.
 #[derive(Default)]
 pub(crate) struct Names {
     names: Vec<NodeName>,
@@ -26,7 +26,9 @@ impl Names {
         }
         let hash = self.hasher.hash_one(name);
         let names = &self.names;
-        if let Some(&number) = self.numbers.find(hash, |&number| *names[usize::from(number)] == *name) {
+        if let Some(&number) =
+            self.numbers.find(hash, |&number| *names[usize::from(number)] == *name)
+        {
             self.last = number;
             return Ok(NodeId(number));
         }
@@ -36,7 +38,8 @@ impl Names {
         let number = self.names.len() as u16;
         self.names.push(NodeName::from(name));
         let (names, hasher) = (&self.names, &self.hasher);
-        self.numbers.insert_unique(hash, number, |&number| hasher.hash_one(&*names[usize::from(number)]));
+        self.numbers
+            .insert_unique(hash, number, |&number| hasher.hash_one(&*names[usize::from(number)]));
         self.last = number;
         Ok(NodeId(number))
     }

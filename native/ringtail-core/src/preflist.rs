@@ -5,7 +5,7 @@ use std::iter::FusedIterator;
 use serde::{Deserialize, Serialize};
 
 use crate::index::Position;
-use crate::ring::{NodeId, Ring};
+use crate::node::NodeId;
 
 /// A partition and its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,7 +16,8 @@ pub struct Owned {
     pub node: NodeId,
 }
 
-/// Consecutive partitions with their owners, wrapping at the end of the ring. Made by [`Ring::primaries`].
+/// Consecutive partitions with their owners, wrapping at the end of the ring. Made by
+/// [`Ring::primaries`](crate::Ring::primaries).
 #[derive(Clone, Debug)]
 pub struct Primaries<'a> {
     owners: &'a [NodeId],
@@ -25,8 +26,8 @@ pub struct Primaries<'a> {
 }
 
 impl<'a> Primaries<'a> {
-    pub(crate) fn new(ring: &'a Ring, first: Position, count: u32) -> Primaries<'a> {
-        Primaries { owners: &ring.owners, next: first.0, left: count }
+    pub(crate) fn new(owners: &'a [NodeId], first: Position, count: u32) -> Primaries<'a> {
+        Primaries { owners, next: first.0, left: count }
     }
 }
 
@@ -120,9 +121,15 @@ pub struct PreflistEntry {
     pub kind: PreflistKind,
 }
 
-/// `riak_core_apl:get_apl_ann/4` from a position on. `n` is at most the ring size.
-pub(crate) fn preflist(ring: &Ring, first: Position, n: u32, up: &UpNodes) -> Vec<PreflistEntry> {
-    let mut walk = Primaries::new(ring, first, ring.size());
+/// `riak_core_apl:get_apl_ann/4` from a position on, `owners` by position. `n` is at most the ring
+/// size, which fits a u32.
+pub(crate) fn preflist(
+    owners: &[NodeId],
+    first: Position,
+    n: u32,
+    up: &UpNodes,
+) -> Vec<PreflistEntry> {
+    let mut walk = Primaries::new(owners, first, owners.len() as u32);
     let mut entries = Vec::with_capacity(n as usize);
     let mut down = Vec::new();
     for Owned { position, node } in walk.by_ref().take(n as usize) {
@@ -132,7 +139,8 @@ pub(crate) fn preflist(ring: &Ring, first: Position, n: u32, up: &UpNodes) -> Ve
             down.push(position);
         }
     }
-    // Each partition of the rest of the ring lends its owner once, even if that node already stands in for another.
+    // Each partition of the rest of the ring lends its owner once, even if that node already stands
+    // in for another.
     let fallbacks = walk.filter(|owned| up.contains(owned.node));
     let stand_ins = down.into_iter().zip(fallbacks);
     entries.extend(stand_ins.map(|(position, Owned { node, .. })| PreflistEntry {

@@ -1,21 +1,12 @@
 //! The ring as an immutable value.
 
 use std::fmt;
-use std::sync::Arc;
 
-use crate::error::{DecodeError, NValError, RingError};
-use crate::index::{Index, KeyHash, NVal, Position};
+use crate::index::{Index, KeyHash, NVal, NValError, Position};
+use crate::node::{NodeId, NodeName};
 use crate::preflist::{PreflistEntry, Primaries, UpNodes, preflist};
-use crate::ring_builder::RingParts;
 use crate::ring_size::RingSize;
 use crate::status::{MemberStatus, PendingStatus};
-
-/// The name of an Erlang node, such as `riak@10.0.0.1`.
-pub type NodeName = Arc<str>;
-
-/// A node of one ring: where its name stands in [`Ring::nodes`]. Means nothing in another ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(pub u16);
 
 /// A node that is or was a member of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +15,8 @@ pub struct Member {
     pub node: NodeId,
     /// What it is in the cluster.
     pub status: MemberStatus,
-    /// What the member metadata holds under the key `ringtail`, if anything: the value's external term format without
-    /// the leading version byte. Not looked into here.
+    /// What the member metadata holds under the key `ringtail`, if anything: the value's external
+    /// term format without the leading version byte. Not looked into here.
     pub meta: Option<Box<[u8]>>,
 }
 
@@ -53,7 +44,8 @@ pub enum NextOwner {
     Delete,
 }
 
-/// A Riak ring: who owns which partition. Immutable; wrap it in an [`Arc`] to share it.
+/// A Riak ring: who owns which partition. Immutable; wrap it in an [`Arc`](std::sync::Arc) to share
+/// it. Made by [`Ring::decode`] or [`Ring::from_parts`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct Ring {
     pub(crate) size: RingSize,
@@ -74,20 +66,6 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Reads a ring in external term format, compressed or not: the term of `riak_core_ring_manager:get_my_ring/0`, or a
-    /// file of a node's ring directory. Both records that Riak has had are read, `chstate_v2` and the older `chstate`.
-    ///
-    /// Memory stays below three times the input and 1 MiB, whatever lengths the input claims and however deep it is
-    /// nested; for a compressed term what it inflates to counts as input, and that may be 64 MiB at most.
-    pub fn decode(bytes: &[u8]) -> Result<Ring, DecodeError> {
-        crate::decode::decode(bytes)
-    }
-
-    /// A ring from its parts, checked as a decoded one is.
-    pub fn from_parts(parts: RingParts) -> Result<Ring, RingError> {
-        parts.build()
-    }
-
     /// The number of partitions (`riak_core_ring:num_partitions/1`).
     pub fn size(&self) -> u32 {
         self.size.get()
@@ -98,8 +76,9 @@ impl Ring {
         self.size
     }
 
-    /// The cluster's name (`riak_core_ring:cluster_name/1`) as Erlang's `~w` prints the term. A ring may have none: the
-    /// legacy record has no such field, and Riak writes `undefined` while clusters merge.
+    /// The cluster's name (`riak_core_ring:cluster_name/1`) as Erlang's `~w` prints the term. A
+    /// ring may have none: the legacy record has no such field, and Riak writes `undefined` while
+    /// clusters merge.
     pub fn cluster_name(&self) -> Option<&str> {
         self.cluster_name.as_deref()
     }
@@ -132,7 +111,8 @@ impl Ring {
         self.nodes.binary_search_by(|node| (**node).cmp(name)).ok().map(|at| NodeId(at as u16))
     }
 
-    /// The members as the ring lists them (`riak_core_ring:all_member_status/1`, but removed ones too).
+    /// The members as the ring lists them (`riak_core_ring:all_member_status/1`, but removed ones
+    /// too).
     pub fn members(&self) -> &[Member] {
         &self.members
     }
@@ -160,7 +140,10 @@ impl Ring {
 
     /// All partitions with their owners, in ring order (`riak_core_ring:all_owners/1`).
     pub fn owners(&self) -> impl ExactSizeIterator<Item = (Index, NodeId)> {
-        self.size.positions().zip(&self.owners).map(|(position, &owner)| (self.index(position), owner))
+        self.size
+            .positions()
+            .zip(&self.owners)
+            .map(|(position, &owner)| (self.index(position), owner))
     }
 
     /// The transfers under way (`riak_core_ring:pending_changes/1`), in the ring's order.
@@ -188,7 +171,8 @@ impl Ring {
         self.vclock_sum
     }
 
-    /// Whether the ring is on its way to another size, or cleans up after that (`riak_core_ring:is_resizing/1`).
+    /// Whether the ring is on its way to another size, or cleans up after that
+    /// (`riak_core_ring:is_resizing/1`).
     pub fn resizing(&self) -> bool {
         self.resizing
     }
@@ -214,22 +198,29 @@ impl Ring {
         if n.get() > size { Err(NValError::LargerThanRing { n: n.get(), size }) } else { Ok(()) }
     }
 
-    /// The `n` primaries of a hash and their owners, up or not, in preflist order. A node may occur twice in a small ring.
+    /// The `n` primaries of a hash and their owners, up or not, in preflist order. A node may occur
+    /// twice in a small ring.
     #[inline]
     pub fn primaries(&self, hash: &KeyHash, n: NVal) -> Result<Primaries<'_>, NValError> {
         self.check_n(n)?;
-        Ok(Primaries::new(self, self.position(hash), n.get()))
+        Ok(Primaries::new(&self.owners, self.position(hash), n.get()))
     }
 
-    /// The annotated preflist of a hash for a set of up nodes, as `riak_core_apl:get_apl_ann/4` gives it: the up
-    /// primaries in order, then for each primary that is down, in order, the next up node further along the ring.
-    /// Shorter than `n` when the ring is exhausted first.
-    pub fn preflist(&self, hash: &KeyHash, n: NVal, up: &UpNodes) -> Result<Vec<PreflistEntry>, NValError> {
+    /// The annotated preflist of a hash for a set of up nodes, as `riak_core_apl:get_apl_ann/4`
+    /// gives it: the up primaries in order, then for each primary that is down, in order, the next
+    /// up node further along the ring. Shorter than `n` when the ring is exhausted first.
+    pub fn preflist(
+        &self,
+        hash: &KeyHash,
+        n: NVal,
+        up: &UpNodes,
+    ) -> Result<Vec<PreflistEntry>, NValError> {
         self.check_n(n)?;
-        Ok(preflist(self, self.position(hash), n.get(), up))
+        Ok(preflist(&self.owners, self.position(hash), n.get(), up))
     }
 
-    /// The set of the nodes with these names. A name the ring does not know is left out: it can hold no partition.
+    /// The set of the nodes with these names. A name the ring does not know is left out: it can
+    /// hold no partition.
     pub fn up_nodes<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> UpNodes {
         let mut up = UpNodes::none(self.nodes.len());
         for node in names.into_iter().filter_map(|name| self.node_id(name)) {

@@ -3,13 +3,11 @@
 use crate::error::RingError;
 use crate::index::{Index, Position};
 use crate::names::Names;
-use crate::ring::{Member, NextOwner, NodeId, NodeName, Pending, Ring};
+use crate::node::{NodeId, NodeName};
+use crate::ring::{Member, NextOwner, Pending, Ring};
 use crate::ring_size::RingSize;
 use crate::status::{MemberStatus, PendingStatus};
 use crate::wide::Wide;
-
-/// The most nodes a ring may name. Erlang nodes of a cluster are all connected to each other, so a real one has far fewer.
-pub const MAX_NODES: usize = 16_384;
 
 /// What a ring is made of, for [`Ring::from_parts`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,8 +45,15 @@ pub struct PendingParts {
     pub status: PendingStatus,
 }
 
+impl Ring {
+    /// A ring from its parts, checked as a decoded one is.
+    pub fn from_parts(parts: RingParts) -> Result<Ring, RingError> {
+        parts.build()
+    }
+}
+
 impl RingParts {
-    pub(crate) fn build(self) -> Result<Ring, RingError> {
+    fn build(self) -> Result<Ring, RingError> {
         let size = u32::try_from(self.owners.len()).map_err(|_| RingError::TooLarge)?;
         let mut builder = RingBuilder::new(RingSize::new(size).map_err(|_| RingError::Empty)?);
         for (index, owner) in &self.owners {
@@ -133,10 +138,15 @@ impl RingBuilder {
             let position = self.size.position_of_index(&index);
             let position = position.ok_or(RingError::OffGrid { size: self.size.get(), index })?;
             match self.skipped {
-                // Up to here every index stood at its place, so one that belongs before has been seen.
-                None if (position.0 as usize) < place => return Err(RingError::OwnerDoubled { index }),
+                // Up to here every index stood at its place, so one that belongs before has been
+                // seen.
+                None if (position.0 as usize) < place => {
+                    return Err(RingError::OwnerDoubled { index });
+                }
                 None => self.skipped = Some(Position(place as u32)),
-                Some(skipped) if skipped == position => return Err(RingError::OutOfOrder { index }),
+                Some(skipped) if skipped == position => {
+                    return Err(RingError::OutOfOrder { index });
+                }
                 Some(_) => {}
             }
         }
@@ -154,7 +164,9 @@ impl RingBuilder {
             (place < size as usize).then_some(Position(place as u32))
         });
         match missing {
-            Some(position) => Err(RingError::OwnersMissing { size, index: self.size.index_of(position) }),
+            Some(position) => {
+                Err(RingError::OwnersMissing { size, index: self.size.index_of(position) })
+            }
             None => Ok(()),
         }
     }
@@ -190,11 +202,16 @@ impl RingBuilder {
     /// Every owner is a valid member: what `riak_core_ring:upgrade/1` makes of a legacy ring.
     pub(crate) fn owners_are_members(&mut self) {
         for number in 0..self.names.len() {
-            self.members.push(Member { node: NodeId(number), status: MemberStatus::Valid, meta: None });
+            self.members.push(Member {
+                node: NodeId(number),
+                status: MemberStatus::Valid,
+                meta: None,
+            });
         }
     }
 
-    /// Whether a partition waits to be resized: enough to know it where the metadata has another shape.
+    /// Whether a partition waits to be resized: enough to know it where the metadata has another
+    /// shape.
     pub(crate) fn resizes(&self) -> bool {
         self.pending.iter().any(|pending| pending.next_owner == NextOwner::Resize)
     }
@@ -218,7 +235,9 @@ impl RingBuilder {
         let mut listed = vec![false; nodes.len()];
         for member in &members {
             if std::mem::replace(&mut listed[usize::from(member.node.0)], true) {
-                return Err(RingError::MemberDoubled { node: nodes[usize::from(member.node.0)].to_string() });
+                return Err(RingError::MemberDoubled {
+                    node: nodes[usize::from(member.node.0)].to_string(),
+                });
             }
         }
         Ok(Ring {

@@ -3,16 +3,17 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
-use crate::error::RingSizeError;
+use thiserror::Error;
+
 use crate::index::{Index, KeyHash, Position};
 use crate::wide::Wide;
 
 /// The number of partitions of a ring, with the increment worked out.
 ///
-/// Any size from 1 up is divided exactly as Riak divides it: partition `i` is named `i * increment`, where
-/// `increment = 2^160 div size` (`chash:ring_increment/1`). For a size that is no power of two a few hashes at the very
-/// top lie beyond the last partition; `chash:next_index/2` wraps them to position 1, and so does
-/// [`position_of`](RingSize::position_of).
+/// Any size from 1 up is divided exactly as Riak divides it: partition `i` is named `i *
+/// increment`, where `increment = 2^160 div size` (`chash:ring_increment/1`). For a size that is no
+/// power of two a few hashes at the very top lie beyond the last partition; `chash:next_index/2`
+/// wraps them to position 1, and so does [`position_of`](RingSize::position_of).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingSize {
     size: NonZeroU32,
@@ -32,7 +33,8 @@ impl RingSize {
         self.size.get()
     }
 
-    /// The distance between two indices; `None` for a ring of one partition, whose increment (2^160) is itself no index.
+    /// The distance between two indices; `None` for a ring of one partition, whose increment
+    /// (2^160) is itself no index.
     pub fn increment(self) -> Option<Index> {
         self.increment.to_be_bytes().map(Index::from_bytes)
     }
@@ -63,8 +65,8 @@ impl RingSize {
         on_grid.then_some(Position(position))
     }
 
-    /// Where the preflist of a hash starts: `((hash div increment) + 1) rem size`, the partition *after* the one the hash
-    /// falls into (`chash:next_index/2`).
+    /// Where the preflist of a hash starts: `((hash div increment) + 1) rem size`, the partition
+    /// *after* the one the hash falls into (`chash:next_index/2`).
     #[inline]
     pub fn position_of(self, hash: &KeyHash) -> Position {
         let next = u64::from(self.quotient(hash)) + 1;
@@ -75,9 +77,10 @@ impl RingSize {
 
     /// `hash div increment` without a long division.
     ///
-    /// `top * size / 2^64` falls short of `hash / increment` by less than `(size + 1) / 2^64`: by what the low 96 bits of
-    /// the hash add, and by what rounding the increment down adds (below `size^2 / 2^160`). So the integer part is right
-    /// unless the fraction is that close to one, which happens once in 2^32 hashes or less; then the product decides.
+    /// `top * size / 2^64` falls short of `hash / increment` by less than `(size + 1) / 2^64`: by
+    /// what the low 96 bits of the hash add, and by what rounding the increment down adds (below
+    /// `size^2 / 2^160`). So the integer part is right unless the fraction is that close to one,
+    /// which happens once in 2^32 hashes or less; then the product decides.
     #[inline]
     fn quotient(self, hash: &KeyHash) -> u32 {
         let size = u64::from(self.get());
@@ -94,5 +97,22 @@ impl RingSize {
 impl fmt::Display for RingSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.size.fmt(f)
+    }
+}
+
+/// A size no ring has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum RingSizeError {
+    /// Size 0.
+    #[error("a ring has at least one partition: give the cluster's ring size")]
+    Zero,
+}
+
+impl RingSizeError {
+    /// `empty_ring`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            RingSizeError::Zero => "empty_ring",
+        }
     }
 }

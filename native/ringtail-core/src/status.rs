@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::RingError;
 
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident, $what:literal { $($(#[$word_doc:meta])* $word:ident = $text:literal,)* }) => {
+    ($(#[$doc:meta])* $name:ident, $what:literal {
+        $($(#[$word_doc:meta])* $word:ident = $text:literal,)*
+    }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "lowercase")]

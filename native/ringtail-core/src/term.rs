@@ -1,9 +1,10 @@
 //! Terms in external term format, looked at where they lie.
 //!
-//! A [`Term`] is a slice of the message it came in, known to hold one whole term. Nothing is copied, nothing is built and
-//! nothing descends: a view of a tuple's elements is made when it is asked for, by passing over each of them with the same
-//! counting walk that passes over what is not wanted of a ring. So depth costs no stack and a claimed length no memory, and
-//! any term may stand where another was expected: it is simply not what was asked for.
+//! A [`Term`] is a slice of the message it came in, known to hold one whole term. Nothing is
+//! copied, nothing is built and nothing descends: a view of a tuple's elements is made when it is
+//! asked for, by passing over each of them with the same counting walk that passes over what is not
+//! wanted of a ring. So depth costs no stack and a claimed length no memory, and any term may stand
+//! where another was expected: it is simply not what was asked for.
 
 use std::borrow::Cow;
 
@@ -14,14 +15,16 @@ use crate::etf::{Cursor, tag};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term<'a>(&'a [u8]);
 
-/// What stands for an element of a list that is written as a string of bytes: integers have no bytes of their own there.
+/// What stands for an element of a list that is written as a string of bytes: integers have no
+/// bytes of their own there.
 const SOME_INTEGER: Term<'static> = Term(&[tag::SMALL_INTEGER, 0]);
 
 impl<'a> Term<'a> {
     /// The term of a message: version byte, one term, nothing after it.
     ///
     /// # Errors
-    /// Anything else, and a compressed term: a message has a bounded length, and what it inflates to would not.
+    /// Anything else, and a compressed term: a message has a bounded length, and what it inflates
+    /// to would not.
     pub fn of_message(bytes: &'a [u8]) -> Result<Term<'a>, DecodeError> {
         let mut cursor = Cursor::new(bytes, 0);
         let version = cursor.u8()?;
@@ -30,7 +33,10 @@ impl<'a> Term<'a> {
         }
         cursor.skip()?;
         if cursor.remaining() > 0 {
-            return Err(DecodeError::TrailingBytes { offset: cursor.offset(), count: cursor.remaining() });
+            return Err(DecodeError::TrailingBytes {
+                offset: cursor.offset(),
+                count: cursor.remaining(),
+            });
         }
         Ok(Term(&bytes[1..]))
     }
@@ -143,8 +149,8 @@ mod tests {
     fn views_of_a_message() {
         // {7, ok, [<<"b">>, x], "hi", []}
         let bytes = [
-            131, 104, 5, 97, 7, 100, 0, 2, b'o', b'k', 108, 0, 0, 0, 2, 109, 0, 0, 0, 1, b'b', 119, 1, b'x',
-            106, 107, 0, 2, b'h', b'i', 106,
+            131, 104, 5, 97, 7, 100, 0, 2, b'o', b'k', 108, 0, 0, 0, 2, 109, 0, 0, 0, 1, b'b', 119,
+            1, b'x', 106, 107, 0, 2, b'h', b'i', 106,
         ];
         let [number, atom, list, string, nil] = Term::of_message(&bytes).unwrap().tuple().unwrap();
         assert_eq!(number.u64(), Some(7));
@@ -165,16 +171,25 @@ mod tests {
         assert!(Term::of_message(&improper).unwrap().list().is_none());
         let pair = [131, 104, 2, 106, 106];
         let term = Term::of_message(&pair).unwrap();
-        assert!(term.tuple::<1>().is_none() && term.tuple::<3>().is_none() && term.tuple::<2>().is_some());
+        assert!(
+            term.tuple::<1>().is_none()
+                && term.tuple::<3>().is_none()
+                && term.tuple::<2>().is_some()
+        );
         assert!(term.tuple_up_to(1).is_none());
         assert_eq!(term.tuple_up_to(2).unwrap().len(), 2);
     }
 
     #[test]
     fn messages_that_are_no_single_term_are_refused() {
-        for bytes in
-            [&[][..], &[131], &[97, 1], &[131, 97, 1, 0], &[131, 80, 0, 0, 0, 1, 0], &[131, 104, 2, 106]]
-        {
+        for bytes in [
+            &[][..],
+            &[131],
+            &[97, 1],
+            &[131, 97, 1, 0],
+            &[131, 80, 0, 0, 0, 1, 0],
+            &[131, 104, 2, 106],
+        ] {
             assert!(Term::of_message(bytes).is_err(), "{bytes:?}");
         }
     }

@@ -1,4 +1,5 @@
-//! Rings of any size and shape, for tests, benches and the fuzz target. Not part of a product build.
+//! Rings of any size and shape, for tests, benches and the fuzz target. Not part of a product
+//! build.
 
 use std::io::Write;
 
@@ -52,7 +53,8 @@ impl Etf {
         self.raw(&[tag::SMALL_TUPLE, arity])
     }
 
-    /// The head of a list; its elements and a tail must follow. Nothing at all for an empty list, whose tail is [`nil`](Etf::nil).
+    /// The head of a list; its elements and a tail must follow. Nothing at all for an empty list,
+    /// whose tail is [`nil`](Etf::nil).
     pub fn list(&mut self, len: usize) -> &mut Etf {
         if len == 0 { self } else { self.raw(&[tag::LIST]).raw(&(len as u32).to_be_bytes()) }
     }
@@ -68,8 +70,9 @@ impl Etf {
 
     /// An atom in this writer's encoding. Latin-1 must be able to hold it.
     pub fn atom(&mut self, text: &str) -> &mut Etf {
-        let latin1 =
-            || text.chars().map(|c| u8::try_from(c).expect("a Latin-1 character")).collect::<Vec<u8>>();
+        let latin1 = || {
+            text.chars().map(|c| u8::try_from(c).expect("a Latin-1 character")).collect::<Vec<u8>>()
+        };
         let (tag, name) = match self.encoding {
             AtomEncoding::Latin1 => (tag::ATOM, latin1()),
             AtomEncoding::SmallLatin1 => (tag::SMALL_ATOM, latin1()),
@@ -158,7 +161,8 @@ pub fn spread(size: u32, nodes: u32) -> RingParts {
     }
 }
 
-/// External term format of a ring with these parts, size by the number of owners. The cluster's name becomes an atom.
+/// External term format of a ring with these parts, size by the number of owners. The cluster's
+/// name becomes an atom.
 pub fn encode(parts: &RingParts, record: Record, encoding: AtomEncoding) -> Vec<u8> {
     let undefined = |name: &Option<String>| name.clone().unwrap_or_else(|| "undefined".to_owned());
     let mut out = Etf::new(encoding);

@@ -1,7 +1,7 @@
 //! Just enough 192-bit arithmetic for 160-bit indices.
 
-/// An unsigned integer below 2^192, least significant limb first. The increment of a ring of one partition is 2^160,
-/// which is why 160 bits would not do.
+/// An unsigned integer below 2^192, least significant limb first. The increment of a ring of one
+/// partition is 2^160, which is why 160 bits would not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wide(pub(crate) [u64; 3]);
 
@@ -85,7 +85,8 @@ impl Wide {
         std::str::from_utf8(&buffer[first..]).expect("only ASCII digits were written")
     }
 
-    /// Reads decimal digits and nothing else; `None` if there are none, another character, or a value from 2^192 on.
+    /// Reads decimal digits and nothing else; `None` if there are none, another character, or a
+    /// value from 2^192 on.
     pub(crate) fn from_decimal(text: &str) -> Option<Wide> {
         if text.is_empty() {
             return None;

@@ -9,8 +9,8 @@ fn bytes(len: usize) -> Vec<u8> {
     (0..len).map(|at| at as u8).collect()
 }
 
-/// What `crypto:hash(sha, term_to_binary(Term))` says on OTP 25: empty names, names around the length up to which a term
-/// is put together on the stack, names of 1 MiB.
+/// What `crypto:hash(sha, term_to_binary(Term))` says on OTP 25: empty names, names around the
+/// length up to which a term is put together on the stack, names of 1 MiB.
 #[test]
 fn hashes_of_names_of_any_length() {
     let hashes = [
@@ -114,7 +114,8 @@ fn hashes_of_names_of_any_length() {
     }
 }
 
-/// The padding is our own for short terms, so every length around the ends of blocks is compared with the hasher.
+/// The padding is our own for short terms, so every length around the ends of blocks is compared
+/// with the hasher.
 #[test]
 fn hashes_of_every_length() {
     let binary = |bytes: &[u8]| [&[109], &(bytes.len() as u32).to_be_bytes()[..], bytes].concat();
@@ -125,10 +126,15 @@ fn hashes_of_every_length() {
             let plain = [&[131, 104, 2], &binary(&bucket)[..], &binary(&key)].concat();
             assert_eq!(hash_key(b"default", &bucket, &key, Keyfun::Std), digest(&plain), "{len}");
             let typed =
-                [&[131, 104, 2, 104, 2], &binary(b"maps")[..], &binary(&bucket), &binary(&key)].concat();
+                [&[131, 104, 2, 104, 2], &binary(b"maps")[..], &binary(&bucket), &binary(&key)]
+                    .concat();
             assert_eq!(hash_key(b"maps", &bucket, &key, Keyfun::Std), digest(&typed), "{len}");
             let alone = [&[131, 104, 2], &binary(b"maps")[..], &binary(&bucket)].concat();
-            assert_eq!(hash_key(b"maps", &bucket, &key, Keyfun::BucketOnly), digest(&alone), "{len}");
+            assert_eq!(
+                hash_key(b"maps", &bucket, &key, Keyfun::BucketOnly),
+                digest(&alone),
+                "{len}"
+            );
         }
     }
 }
@@ -157,9 +163,11 @@ fn key_text_that_cannot_be_read() {
     for (text, at) in [("%", 0), ("ab%4", 2), ("%41%zz", 3), ("100%", 3), ("%+1", 0)] {
         assert_eq!(percent_decode(text.as_bytes()), Err(KeyTextError::BadPercent { at }), "{text}");
     }
-    for error in
-        [KeyTextError::OddHex { len: 3 }, KeyTextError::NotHex { at: 1 }, KeyTextError::BadPercent { at: 3 }]
-    {
+    for error in [
+        KeyTextError::OddHex { len: 3 },
+        KeyTextError::NotHex { at: 1 },
+        KeyTextError::BadPercent { at: 3 },
+    ] {
         assert!(!error.to_string().is_empty() && !error.code().contains(' '));
     }
 }

@@ -1,5 +1,5 @@
-//! The decoder's bound of memory: below three times the input and 1 MiB, for a compressed term three times what it
-//! inflates to. One test, because the allocator counts for the whole process.
+//! The decoder's bound of memory: below three times the input and 1 MiB, for a compressed term
+//! three times what it inflates to. One test, because the allocator counts for the whole process.
 
 use peak_alloc::PeakAlloc;
 use ringtail_core::testing::{AtomEncoding, Etf, Record, compress, deflate, encode, spread};
@@ -77,7 +77,12 @@ fn memory_stays_within_three_times_the_input() {
         };
         pending.pending = vec![transfer; count];
         plain("many transfers", &short(&pending), true);
-        check("many transfers, compressed", &compress(&short(&pending)), short(&pending).len(), true);
+        check(
+            "many transfers, compressed",
+            &compress(&short(&pending)),
+            short(&pending).len(),
+            true,
+        );
     }
 
     // Lengths that lie.
@@ -88,16 +93,19 @@ fn memory_stays_within_three_times_the_input() {
         let bytes = [&head[..], &[tag], &huge, &[106; 100]].concat();
         plain("length that lies", &bytes, false);
     }
-    let owners = [&head[..], &[108, 0, 4, 0, 0], &[104, 2, 97, 0, 119, 0].repeat(0x4_0000)].concat();
+    let owners =
+        [&head[..], &[108, 0, 4, 0, 0], &[104, 2, 97, 0, 119, 0].repeat(0x4_0000)].concat();
     plain("one owner again and again", &owners, false);
 
     // Deep and wide.
     for term in [&[104, 1][..], &[108, 0, 0, 0, 1], &[116, 0, 0, 0, 1, 106]] {
-        let deep = [&[131][..], &[104, 11, 119, 10], b"chstate_v2", &term.repeat(1_000_000)].concat();
+        let deep =
+            [&[131][..], &[104, 11, 119, 10], b"chstate_v2", &term.repeat(1_000_000)].concat();
         plain("nested deep", &deep, false);
     }
 
-    // Compressed terms that inflate far beyond what they say, far short of it, or up to the limit and no ring.
+    // Compressed terms that inflate far beyond what they say, far short of it, or up to the limit
+    // and no ring.
     let mut bomb = deflate(&vec![106; 64 * MIB], 0);
     for claimed in [0, 1000, 64 * MIB - 1, 64 * MIB] {
         bomb[2..6].copy_from_slice(&(claimed as u32).to_be_bytes());

@@ -1,4 +1,5 @@
-//! Against a model: Riak's rules in plain words over big integers and lists, nothing shared with the code under test.
+//! Against a model: Riak's rules in plain words over big integers and lists, nothing shared with
+//! the code under test.
 
 use num_bigint::BigUint;
 use proptest::prelude::*;
@@ -23,11 +24,18 @@ fn first_position(size: u32, hash: &BigUint) -> usize {
 }
 
 /// `get_apl_ann/4` over lists: (position, node, is primary).
-fn annotated_preflist(owners: &[usize], first: usize, n: usize, up: &[bool]) -> Vec<(usize, usize, bool)> {
-    let all: Vec<(usize, usize)> = (first..owners.len()).chain(0..first).map(|at| (at, owners[at])).collect();
+fn annotated_preflist(
+    owners: &[usize],
+    first: usize,
+    n: usize,
+    up: &[bool],
+) -> Vec<(usize, usize, bool)> {
+    let all: Vec<(usize, usize)> =
+        (first..owners.len()).chain(0..first).map(|at| (at, owners[at])).collect();
     let (primaries, rest) = all.split_at(n);
     let (alive, dead): (Vec<_>, Vec<_>) = primaries.iter().partition(|(_, node)| up[*node]);
-    let stand_ins: Vec<usize> = rest.iter().map(|(_, node)| *node).filter(|node| up[*node]).collect();
+    let stand_ins: Vec<usize> =
+        rest.iter().map(|(_, node)| *node).filter(|node| up[*node]).collect();
     let mut preflist: Vec<_> = alive.into_iter().map(|(at, node)| (at, node, true)).collect();
     preflist.extend(dead.iter().zip(stand_ins).map(|((at, _), node)| (*at, node, false)));
     preflist
@@ -37,10 +45,12 @@ fn sizes() -> impl Strategy<Value = u32> {
     prop_oneof![1 => 1u32..=8192, 2 => 1u32..=32, 1 => (0u32..=13).prop_map(|power| 1 << power)]
 }
 
-/// Hashes of all kinds: any at all, and those at and beside the borders between partitions, where a rule goes wrong.
+/// Hashes of all kinds: any at all, and those at and beside the borders between partitions, where a
+/// rule goes wrong.
 fn hashes(size: u32) -> impl Strategy<Value = BigUint> {
     let border = (0..=size, -2i8..=2).prop_map(move |(partition, beside)| {
-        let near = ring_top() / size * partition + ring_top() + 2u8 - BigUint::from((2 - beside) as u8);
+        let near =
+            ring_top() / size * partition + ring_top() + 2u8 - BigUint::from((2 - beside) as u8);
         near % ring_top()
     });
     let top = any::<u16>().prop_map(|below| ring_top() - 1u8 - below);
@@ -96,7 +106,8 @@ fn scatter(seed: u64, len: usize, nodes: usize) -> Vec<usize> {
 
 fn cases() -> impl Strategy<Value = Case> {
     (sizes(), 1usize..=80).prop_flat_map(|(size, nodes)| {
-        // From a seed: a vector strategy of thousands of elements takes longer than all that is tested with it.
+        // From a seed: a vector strategy of thousands of elements takes longer than all that is
+        // tested with it.
         let owners = any::<u64>().prop_map(move |seed| scatter(seed, size as usize, nodes));
         let up = prop::collection::vec(any::<bool>(), nodes);
         let n = prop_oneof![3 => 1..=5.min(size), 1 => 1..=size];
@@ -130,8 +141,10 @@ proptest! {
                 .into_iter()
                 .map(|(at, number, primary)| (at as u32, node(number), primary))
                 .collect();
-            let preflist: Vec<_> = ring.preflist(&hash, n_val, &up_nodes).unwrap().into_iter().map(|entry| {
-                (entry.position.0, ring.node_name(entry.node).to_owned(), entry.kind == PreflistKind::Primary)
+            let preflist = ring.preflist(&hash, n_val, &up_nodes).unwrap();
+            let preflist: Vec<_> = preflist.into_iter().map(|entry| {
+                let primary = entry.kind == PreflistKind::Primary;
+                (entry.position.0, ring.node_name(entry.node).to_owned(), primary)
             }).collect();
             prop_assert_eq!(preflist, expected);
 
@@ -154,7 +167,8 @@ proptest! {
         let index = ring_size.index_of(position);
         prop_assert_eq!(index.to_string(), (&increment * position.0).to_string());
         prop_assert_eq!(ring_size.position_of_index(&index), Some(position));
-        let on_grid = (&hash % &increment) == BigUint::ZERO && &hash / &increment < BigUint::from(size);
+        let on_grid =
+            (&hash % &increment) == BigUint::ZERO && &hash / &increment < BigUint::from(size);
         prop_assert_eq!(ring_size.position_of_index(&index_of(&hash)).is_some(), on_grid);
     }
 
@@ -163,11 +177,14 @@ proptest! {
         (owners, nodes) in (1usize..=300, 1usize..=40)
             .prop_flat_map(|(size, nodes)| (prop::collection::vec(0..nodes, size), Just(nodes))),
         statuses in prop::collection::vec(0usize..6, 40),
-        transfers in prop::collection::vec((any::<prop::sample::Index>(), 0usize..42, any::<bool>()), 0..20),
+        transfers in prop::collection::vec(
+            (any::<prop::sample::Index>(), 0usize..42, any::<bool>()), 0..20,
+        ),
         resizing in any::<bool>(),
         (rvsn_sum, vclock_sum) in any::<(u64, u64)>(),
         encoding in prop::sample::select(vec![
-            AtomEncoding::Latin1, AtomEncoding::SmallLatin1, AtomEncoding::Utf8, AtomEncoding::SmallUtf8,
+            AtomEncoding::Latin1, AtomEncoding::SmallLatin1,
+            AtomEncoding::Utf8, AtomEncoding::SmallUtf8,
         ]),
     ) {
         use MemberStatus::{Down, Exiting, Invalid, Joining, Leaving, Valid};
@@ -177,12 +194,17 @@ proptest! {
         }
         for (at, next, complete) in transfers {
             let (index, owner) = parts.owners[at.index(owners.len())].clone();
-            let next_owner = match next { 40 => "$resize".to_owned(), 41 => "$delete".to_owned(), to => node(to) };
+            let next_owner = match next {
+                40 => "$resize".to_owned(),
+                41 => "$delete".to_owned(),
+                to => node(to),
+            };
             let status = if complete { PendingStatus::Complete } else { PendingStatus::Awaiting };
             parts.pending.push(PendingParts { index, owner, next_owner, status });
         }
         (parts.rvsn_sum, parts.vclock_sum) = (rvsn_sum, vclock_sum);
-        parts.resizing = resizing || parts.pending.iter().any(|transfer| transfer.next_owner == "$resize");
+        let resizes = parts.pending.iter().any(|transfer| transfer.next_owner == "$resize");
+        parts.resizing = resizing || resizes;
         // Latin-1 beyond ASCII, so that the encodings differ.
         parts.claimant = Some("jürgen@ÿ".to_owned());
         parts.members[0].0 = "åse@host".to_owned();

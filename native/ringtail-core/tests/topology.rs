@@ -1,183 +1,16 @@
-//! Topologies: the difference property, the canonical form and the documents, over random histories.
+//! Topologies: the difference property, the canonical form and the documents, over random
+//! histories.
+
+mod support;
 
 use proptest::prelude::*;
 use ringtail_core::topology::{
-    ApplyError, ClusterRef, DocumentError, Endpoint, MemberEntry, OwnerMap, Protocol, Snapshot, Token,
-    Topology, TopologyAnswer, TopologyDigest, cluster_uuid, node_uuid,
+    ApplyError, ClusterRef, DocumentError, Snapshot, Token, Topology, TopologyAnswer, cluster_uuid,
+    node_uuid,
 };
 use ringtail_core::{Keyfun, MemberStatus, NVal, Ring, RingParts, RingSize, hash_key};
 
-/// What a history may do to a cluster between two snapshots.
-#[derive(Clone, Debug)]
-enum Change {
-    Join(u8),
-    Leave(u8),
-    Status(u8, MemberStatus),
-    Endpoints(u8, Vec<Endpoint>),
-    Own(u8, u16),
-    Resizing(bool),
-}
-
-fn endpoints() -> impl Strategy<Value = Vec<Endpoint>> {
-    let protocol = prop_oneof![Just(Protocol::Http), Just(Protocol::Https), Just(Protocol::Pb)];
-    let host = prop_oneof![Just("10.0.0.1".to_owned()), Just("::1".to_owned()), "[a-zé %]{0,8}"];
-    let endpoint =
-        (protocol, host, 1..=u16::MAX).prop_map(|(protocol, host, port)| Endpoint { protocol, host, port });
-    prop::collection::btree_set(endpoint, 0..4).prop_map(|set| set.into_iter().collect())
-}
-
-fn status() -> impl Strategy<Value = MemberStatus> {
-    prop::sample::select(vec![
-        MemberStatus::Joining,
-        MemberStatus::Valid,
-        MemberStatus::Leaving,
-        MemberStatus::Exiting,
-        MemberStatus::Down,
-        MemberStatus::Invalid,
-    ])
-}
-
-fn change() -> impl Strategy<Value = Change> {
-    let node = 0..12u8;
-    prop_oneof![
-        node.clone().prop_map(Change::Join),
-        node.clone().prop_map(Change::Leave),
-        (node.clone(), status()).prop_map(|(node, status)| Change::Status(node, status)),
-        (node.clone(), endpoints()).prop_map(|(node, endpoints)| Change::Endpoints(node, endpoints)),
-        (node, any::<u16>()).prop_map(|(node, at)| Change::Own(node, at)),
-        any::<bool>().prop_map(Change::Resizing),
-    ]
-}
-
-fn changes(most: usize) -> impl Strategy<Value = Vec<Change>> {
-    prop::collection::vec(change(), 0..most)
-}
-
-fn name(node: u8) -> String {
-    format!("riak{node}@10.0.0.{node}")
-}
-
-/// A model of a cluster that knows nothing of a snapshot's inner form.
-#[derive(Clone, Debug)]
-struct Model {
-    cluster: ClusterRef,
-    resizing: bool,
-    members: Vec<MemberEntry>,
-    owners: Vec<String>,
-}
-
-impl Model {
-    fn new(size: usize) -> Self {
-        let cluster = "{'riak0@10.0.0.0',{1795,975713,485939}}".to_owned();
-        let mut model = Self {
-            cluster: ClusterRef { uuid: cluster_uuid(&cluster), name: cluster },
-            resizing: false,
-            members: Vec::new(),
-            owners: vec![name(0); size],
-        };
-        model.change(&Change::Join(0));
-        model
-    }
-
-    fn of(size: usize, changes: &[Change]) -> Self {
-        let mut model = Self::new(size);
-        changes.iter().for_each(|change| model.change(change));
-        model
-    }
-
-    fn member(&mut self, node: u8) -> Option<&mut MemberEntry> {
-        self.members.iter_mut().find(|member| member.name == name(node))
-    }
-
-    fn change(&mut self, change: &Change) {
-        match change {
-            Change::Join(node) if self.member(*node).is_none() => self.members.push(MemberEntry {
-                uuid: node_uuid(self.cluster.uuid, &name(*node)),
-                name: name(*node),
-                status: MemberStatus::Valid,
-                endpoints: Vec::new(),
-            }),
-            Change::Leave(node) if *node != 0 => {
-                self.members.retain(|member| member.name != name(*node));
-                for owner in self.owners.iter_mut().filter(|owner| **owner == name(*node)) {
-                    *owner = name(0);
-                }
-            }
-            Change::Own(node, at) if self.member(*node).is_some() => {
-                let size = self.owners.len();
-                self.owners[usize::from(*at) % size] = name(*node);
-            }
-            Change::Status(node, status) => {
-                if let Some(member) = self.member(*node) {
-                    member.status = *status;
-                }
-            }
-            Change::Endpoints(node, endpoints) => {
-                if let Some(member) = self.member(*node) {
-                    member.endpoints.clone_from(endpoints);
-                }
-            }
-            Change::Resizing(resizing) => self.resizing = *resizing,
-            Change::Join(_) | Change::Leave(_) | Change::Own(..) => {}
-        }
-    }
-
-    /// The snapshot, by way of the document; its token is worked out from the model's own canonical form.
-    fn snapshot(&self) -> Snapshot {
-        let size = RingSize::new(self.owners.len() as u32).unwrap();
-        let owners = size
-            .positions()
-            .zip(&self.owners)
-            .map(|(position, owner)| (size.index_of(position), node_uuid(self.cluster.uuid, owner)))
-            .collect();
-        let canonical = self.canonical();
-        let topology = Topology {
-            token: Token { ordinal: 0, digest: TopologyDigest::of(&canonical) },
-            cluster: self.cluster.clone(),
-            ring_size: size.get(),
-            resizing: self.resizing,
-            members: self.members.clone(),
-            owners: OwnerMap(owners),
-            up: Vec::new(),
-        };
-        let snapshot = topology.snapshot().expect("the model's canonical form is the crate's");
-        assert_eq!(snapshot.canonical(), canonical);
-        snapshot
-    }
-
-    /// The canonical form as `docs/topology.md` tells it, written a second time.
-    fn canonical(&self) -> String {
-        let word = |text: &str| -> String {
-            if text.is_empty() {
-                return "%".to_owned();
-            }
-            text.bytes()
-                .map(|byte| match byte {
-                    b'%' | 0..=b' ' | 0x7f.. => format!("%{byte:02x}"),
-                    _ => char::from(byte).to_string(),
-                })
-                .collect()
-        };
-        let mut members = self.members.clone();
-        members.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
-        let mut lines = vec![
-            "ringtail-topology 1".to_owned(),
-            format!("cluster {} {}", self.cluster.uuid, word(&self.cluster.name)),
-            format!("ring {} {}", self.owners.len(), if self.resizing { "resizing" } else { "settled" }),
-        ];
-        for member in &members {
-            let mut line = format!("member {} {} {}", member.uuid, member.status, word(&member.name));
-            for endpoint in &member.endpoints {
-                line += &format!(" {} {} {}", endpoint.protocol, word(&endpoint.host), endpoint.port);
-            }
-            lines.push(line);
-        }
-        let number =
-            |owner: &String| members.iter().position(|member| member.name == *owner).unwrap().to_string();
-        lines.push(format!("owners {}", self.owners.iter().map(number).collect::<Vec<_>>().join(" ")));
-        lines.join("\n") + "\n"
-    }
-}
+use support::history::{Change, Model, changes};
 
 proptest! {
     #[test]
@@ -222,7 +55,8 @@ proptest! {
         let snapshot = Model::of(size, &changes).snapshot();
         prop_assert_eq!(&Snapshot::parse(&snapshot.canonical()).unwrap(), &snapshot);
         let full = TopologyAnswer::Full(Topology::of(&snapshot, snapshot.token(3), Vec::new()));
-        let read: TopologyAnswer = serde_json::from_slice(&serde_json::to_vec(&full).unwrap()).unwrap();
+        let json = serde_json::to_vec(&full).unwrap();
+        let read: TopologyAnswer = serde_json::from_slice(&json).unwrap();
         prop_assert_eq!(&read, &full);
         let TopologyAnswer::Full(read) = read else { panic!("not a full document") };
         prop_assert_eq!(read.snapshot().unwrap(), snapshot);
@@ -248,7 +82,10 @@ fn ring(owners: &[&str], members: &[(&str, MemberStatus)]) -> Ring {
     let size = RingSize::new(owners.len() as u32).unwrap();
     Ring::from_parts(RingParts {
         cluster_name: Some("c".into()),
-        owners: size.positions().map(|p| (size.index_of(p), owners[p.0 as usize].to_owned())).collect(),
+        owners: size
+            .positions()
+            .map(|p| (size.index_of(p), owners[p.0 as usize].to_owned()))
+            .collect(),
         members: members.iter().map(|(name, status)| ((*name).to_owned(), *status)).collect(),
         rvsn_sum: 5,
         ..RingParts::default()
@@ -260,7 +97,11 @@ fn ring(owners: &[&str], members: &[(&str, MemberStatus)]) -> Ring {
 fn a_removed_member_is_listed_only_while_it_owns_something() {
     use MemberStatus::{Invalid, Valid};
     let names = |ring: Ring| -> Vec<(String, MemberStatus)> {
-        Snapshot::of(&ring).members().iter().map(|member| (member.name.clone(), member.status)).collect()
+        Snapshot::of(&ring)
+            .members()
+            .iter()
+            .map(|member| (member.name.clone(), member.status))
+            .collect()
     };
     let both = vec![("a".to_owned(), Valid), ("b".to_owned(), Invalid)];
     assert_eq!(names(ring(&["b", "a"], &[("a", Valid), ("b", Invalid)])), both);
@@ -271,15 +112,19 @@ fn a_removed_member_is_listed_only_while_it_owns_something() {
 #[test]
 fn primaries_of_a_snapshot_are_those_of_its_ring() {
     use MemberStatus::Valid;
-    let ring = ring(&["b", "a", "c", "a", "b", "c", "c"], &[("a", Valid), ("b", Valid), ("c", Valid)]);
+    let ring =
+        ring(&["b", "a", "c", "a", "b", "c", "c"], &[("a", Valid), ("b", Valid), ("c", Valid)]);
     let snapshot = Snapshot::of(&ring);
     for key in 0..500u32 {
         let hash = hash_key(b"default", b"b", &key.to_be_bytes(), Keyfun::Std);
         let n = NVal::new(key % 7 + 1).unwrap();
         let expected: Vec<&str> =
             ring.primaries(&hash, n).unwrap().map(|owned| ring.node_name(owned.node)).collect();
-        let told: Vec<&str> =
-            snapshot.primaries(&hash, n).unwrap().map(|at| snapshot.members()[at].name.as_str()).collect();
+        let told: Vec<&str> = snapshot
+            .primaries(&hash, n)
+            .unwrap()
+            .map(|at| snapshot.members()[at].name.as_str())
+            .collect();
         assert_eq!(told, expected);
     }
     let hash = hash_key(b"default", b"b", b"k", Keyfun::Std);
@@ -351,16 +196,24 @@ fn a_token_in_a_document_must_be_one() {
 #[test]
 fn recorded_rings_have_snapshots_whatever_stands_in_their_metadata() {
     let mut rings = 0;
-    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../test/vectors/rings")).unwrap()
+    for entry in
+        std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../test/vectors/rings")).unwrap()
     {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "etf") {
             let ring = Ring::decode(&std::fs::read(&path).unwrap()).unwrap();
             let snapshot = Snapshot::of(&ring);
-            assert_eq!(Snapshot::parse(&snapshot.canonical()).as_ref(), Ok(&snapshot), "{}", path.display());
+            assert_eq!(
+                Snapshot::parse(&snapshot.canonical()).as_ref(),
+                Ok(&snapshot),
+                "{}",
+                path.display()
+            );
             assert_eq!(Snapshot::token_of(&ring).ordinal, ring.rvsn_sum());
-            let owners: Vec<String> =
-                ring.owners().map(|(index, owner)| format!("{index} {}", ring.node_name(owner))).collect();
+            let owners: Vec<String> = ring
+                .owners()
+                .map(|(index, owner)| format!("{index} {}", ring.node_name(owner)))
+                .collect();
             let told: Vec<String> =
                 snapshot.owners().map(|(index, owner)| format!("{index} {}", owner.name)).collect();
             assert_eq!(told, owners);
@@ -370,7 +223,8 @@ fn recorded_rings_have_snapshots_whatever_stands_in_their_metadata() {
     assert!(rings > 10);
 }
 
-/// The raw and the transformed ring of one cluster, and the same ring on another node, are one topology.
+/// The raw and the transformed ring of one cluster, and the same ring on another node, are one
+/// topology.
 #[test]
 fn the_raw_and_the_own_ring_of_a_node_have_one_token() {
     let token = |name: &str| {

@@ -5,7 +5,8 @@ mod support;
 use std::collections::{BTreeSet, HashMap};
 
 use ringtail_core::{
-    ClusterPreflist, KeyHash, KeyPreflist, Keyfun, NVal, Owned, PreflistKind, Ring, RingSummary, hash_key,
+    ClusterPreflist, KeyHash, KeyPreflist, Keyfun, NVal, Owned, PreflistKind, Ring, RingSummary,
+    hash_key,
 };
 use serde_json::{Value, json};
 use support::{RINGS, hex, lines, ring, ring_json, text};
@@ -13,8 +14,9 @@ use support::{RINGS, hex, lines, ring, ring_json, text};
 #[test]
 fn every_ring_is_listed() {
     let files = std::fs::read_dir(support::vectors().join("rings")).unwrap();
-    let etf =
-        files.filter_map(|file| file.unwrap().file_name().to_str()?.strip_suffix(".etf").map(str::to_owned));
+    let etf = files.filter_map(|file| {
+        file.unwrap().file_name().to_str()?.strip_suffix(".etf").map(str::to_owned)
+    });
     assert_eq!(etf.collect::<BTreeSet<_>>(), RINGS.iter().map(|&name| name.to_owned()).collect());
 }
 
@@ -75,10 +77,17 @@ fn documents_of_recorded_rings() {
         assert!((shares - 100.0).abs() < 1.0, "{name}: members own the whole ring, {shares} %");
         let total: u32 = summary.members.iter().map(|member| member.partitions).sum();
         assert_eq!(total, ring.size(), "{name}");
-        let again: RingSummary = serde_json::from_str(&serde_json::to_string(&summary).unwrap()).unwrap();
+        let again: RingSummary =
+            serde_json::from_str(&serde_json::to_string(&summary).unwrap()).unwrap();
         assert_eq!(again, summary, "{name}");
-        assert_eq!(serde_json::to_value(&summary).unwrap()["cluster_name"], expected["cluster_name"]);
-        assert_eq!(serde_json::to_value(RingSummary::of(&ring, false)).unwrap().get("owners"), None);
+        assert_eq!(
+            serde_json::to_value(&summary).unwrap()["cluster_name"],
+            expected["cluster_name"]
+        );
+        assert_eq!(
+            serde_json::to_value(RingSummary::of(&ring, false)).unwrap().get("owners"),
+            None
+        );
     }
 }
 
@@ -114,7 +123,8 @@ fn hashes_of_recorded_keys() {
     let lines = lines("chash.jsonl");
     assert!(lines.len() > 2000);
     for line in lines {
-        let (bucket_type, bucket, key) = (hex(&line, "type"), hex(&line, "bucket"), hex(&line, "key"));
+        let (bucket_type, bucket, key) =
+            (hex(&line, "type"), hex(&line, "bucket"), hex(&line, "key"));
         for keyfun in [Keyfun::Std, Keyfun::BucketOnly] {
             let hash = hash_key(&bucket_type, &bucket, &key, keyfun);
             assert_eq!(hash.to_string(), text(&line, keyfun.as_str()), "{line}");
@@ -132,16 +142,20 @@ fn preflists_of_recorded_keys() {
         let ring = &rings[text(&line, "ring")];
         let hash = hash_key(b"default", &hex(&line, "bucket"), &hex(&line, "key"), Keyfun::Std);
         let n = NVal::new(u32::try_from(line["n"].as_u64().unwrap()).unwrap()).unwrap();
-        let up = ring.up_nodes(line["up"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()));
+        let up =
+            ring.up_nodes(line["up"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()));
 
-        let primary = |Owned { position, node }| json!([ring.index(position), ring.node_name(node)]);
+        let primary =
+            |Owned { position, node }| json!([ring.index(position), ring.node_name(node)]);
         let primaries: Vec<Value> = ring.primaries(&hash, n).unwrap().map(primary).collect();
         assert_eq!(Value::from(primaries), line["primaries"], "{line}");
 
         let preflist = ring.preflist(&hash, n, &up).unwrap();
         let apl: Vec<Value> = preflist
             .iter()
-            .map(|entry| json!([ring.index(entry.position), ring.node_name(entry.node), entry.kind]))
+            .map(|entry| {
+                json!([ring.index(entry.position), ring.node_name(entry.node), entry.kind])
+            })
             .collect();
         assert_eq!(Value::from(apl), line["apl"], "{line}");
 
@@ -153,7 +167,10 @@ fn preflists_of_recorded_keys() {
         }
         let owners = KeyPreflist::primaries_of(ring, &hash, n, &up).unwrap();
         let ups = owners.preflist.iter().filter(|entry| entry.up).count();
-        assert_eq!(ups, preflist.iter().filter(|entry| entry.kind == PreflistKind::Primary).count());
+        assert_eq!(
+            ups,
+            preflist.iter().filter(|entry| entry.kind == PreflistKind::Primary).count()
+        );
         let json = serde_json::to_string(&owners).unwrap();
         assert_eq!(serde_json::from_str::<KeyPreflist>(&json).unwrap(), owners);
     }

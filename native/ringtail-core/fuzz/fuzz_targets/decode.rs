@@ -1,10 +1,12 @@
-//! Whatever the bytes: an error, or a ring that answers. Run with
-//! `RUSTC_BOOTSTRAP=1 cargo fuzz run decode -- -max_total_time=60` in `native/ringtail-core`; good seeds are the recorded
-//! rings of `test/vectors/rings`.
+//! Whatever the bytes: an error, or a ring that answers. Run with `RUSTC_BOOTSTRAP=1 cargo fuzz run
+//! decode -- -max_total_time=60` in `native/ringtail-core`; good seeds are the recorded rings of
+//! `test/vectors/rings`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ringtail_core::{ClusterPreflist, Keyfun, NVal, Ring, RingSummary, hash_key};
+use ringtail_core::{
+    ClusterPreflist, Keyfun, NVal, Owned, PreflistEntry, Ring, RingSummary, hash_key,
+};
 
 fuzz_target!(|bytes: &[u8]| {
     let ring = match Ring::decode(bytes) {
@@ -23,7 +25,8 @@ fuzz_target!(|bytes: &[u8]| {
     let n = NVal::new(3.min(ring.size())).expect("not 0");
     let preflist = ring.preflist(&hash, n, &ring.all_up()).expect("n fits");
     let primaries = ring.primaries(&hash, n).expect("n fits");
-    assert!(primaries.eq(preflist.iter().map(|entry| ringtail_core::Owned { position: entry.position, node: entry.node })));
+    let owned = |entry: &PreflistEntry| Owned { position: entry.position, node: entry.node };
+    assert!(primaries.eq(preflist.iter().map(owned)));
 
     let summary = RingSummary::of(&ring, true);
     let json = serde_json::to_string(&summary).expect("JSON");

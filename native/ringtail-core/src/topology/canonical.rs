@@ -1,10 +1,12 @@
-//! The canonical form of a snapshot: the text whose SHA-1 makes the token. Described in `docs/topology.md`.
+//! The canonical form of a snapshot: the text whose SHA-1 makes the token. Described in
+//! `docs/topology.md`.
 
 use std::fmt::Write as _;
 
 use uuid::Uuid;
 
-use super::{Endpoint, MemberEntry, Protocol, Snapshot};
+use super::{ClusterRef, Endpoint, MemberEntry, Protocol, Snapshot, Token, TopologyDigest};
+use crate::Ring;
 
 /// Why a text is no canonical form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,8 +25,44 @@ impl CanonicalError {
 
 const HEADING: &str = "ringtail-topology 1";
 
-pub(super) fn write(snapshot: &Snapshot) -> String {
-    let mut text = String::with_capacity(128 + snapshot.members.len() * 128 + snapshot.owners.len() * 3);
+impl Snapshot {
+    /// The canonical form: one text for one content. Described in `docs/topology.md`.
+    pub fn canonical(&self) -> String {
+        write(self)
+    }
+
+    /// The snapshot that a canonical form describes.
+    ///
+    /// # Errors
+    /// Anything that [`canonical`](Self::canonical) would not have written.
+    pub fn parse(canonical: &str) -> Result<Self, CanonicalError> {
+        parse(canonical)
+    }
+
+    /// The token of a ring: its ordinal, and the digest of its snapshot.
+    pub fn token_of(ring: &Ring) -> Token {
+        Self::of(ring).token(ring.rvsn_sum())
+    }
+
+    /// The token of this snapshot, taken from a ring of that ordinal ([`Ring::rvsn_sum`]).
+    pub fn token(&self, ordinal: u64) -> Token {
+        Token { ordinal, digest: self.digest() }
+    }
+
+    /// What the canonical form hashes to.
+    pub fn digest(&self) -> TopologyDigest {
+        TopologyDigest::of(&self.canonical())
+    }
+
+    /// Whether this snapshot is the content that a token names.
+    pub fn is_of(&self, digest: TopologyDigest) -> bool {
+        self.digest() == digest
+    }
+}
+
+fn write(snapshot: &Snapshot) -> String {
+    let mut text =
+        String::with_capacity(128 + snapshot.members.len() * 128 + snapshot.owners.len() * 3);
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{HEADING}");
     let _ = writeln!(text, "cluster {} {}", snapshot.cluster.uuid, Word(&snapshot.cluster.name));
@@ -37,7 +75,8 @@ pub(super) fn write(snapshot: &Snapshot) -> String {
     for member in &snapshot.members {
         let _ = write!(text, "member {} {} {}", member.uuid, member.status, Word(&member.name));
         for endpoint in &member.endpoints {
-            let _ = write!(text, " {} {} {}", endpoint.protocol, Word(&endpoint.host), endpoint.port);
+            let _ =
+                write!(text, " {} {} {}", endpoint.protocol, Word(&endpoint.host), endpoint.port);
         }
         text.push('\n');
     }
@@ -49,18 +88,22 @@ pub(super) fn write(snapshot: &Snapshot) -> String {
     text
 }
 
-pub(super) fn parse(text: &str) -> Result<Snapshot, CanonicalError> {
+fn parse(text: &str) -> Result<Snapshot, CanonicalError> {
     let mut lines = Lines { rest: text, line: 0 };
     let heading = lines.next()?;
     if heading != HEADING {
         return Err(lines.refuse("the heading is not \"ringtail-topology 1\""));
     }
     let mut words = lines.next()?.split(' ');
-    let cluster =
-        match (words.next(), words.next().and_then(uuid), words.next().and_then(unescape), words.next()) {
-            (Some("cluster"), Some(uuid), Some(name), None) => super::ClusterRef { uuid, name },
-            _ => return Err(lines.refuse("expected: cluster UUID NAME")),
-        };
+    let cluster = match (
+        words.next(),
+        words.next().and_then(uuid),
+        words.next().and_then(unescape),
+        words.next(),
+    ) {
+        (Some("cluster"), Some(uuid), Some(name), None) => ClusterRef { uuid, name },
+        _ => return Err(lines.refuse("expected: cluster UUID NAME")),
+    };
     let mut words = lines.next()?.split(' ');
     let size = match (words.next(), words.next().and_then(|size| size.parse::<u32>().ok())) {
         (Some("ring"), Some(size)) => size as usize,
@@ -95,7 +138,11 @@ pub(super) fn parse(text: &str) -> Result<Snapshot, CanonicalError> {
     }
     let snapshot = Snapshot { cluster, resizing, members, owners };
     // One spelling only: what does not write back to itself would bear another digest.
-    if write(&snapshot) == text { Ok(snapshot) } else { Err(lines.refuse("not in canonical spelling")) }
+    if write(&snapshot) == text {
+        Ok(snapshot)
+    } else {
+        Err(lines.refuse("not in canonical spelling"))
+    }
 }
 
 fn parse_member(line: &str) -> Option<MemberEntry> {
@@ -125,7 +172,8 @@ struct Lines<'a> {
 impl<'a> Lines<'a> {
     fn next(&mut self) -> Result<&'a str, CanonicalError> {
         self.line += 1;
-        let (line, rest) = self.rest.split_once('\n').ok_or_else(|| self.refuse("the text ends early"))?;
+        let (line, rest) =
+            self.rest.split_once('\n').ok_or_else(|| self.refuse("the text ends early"))?;
         self.rest = rest;
         Ok(line)
     }
@@ -135,7 +183,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A word without spaces: bytes outside of `!`..`~`, and `%` itself, in percent notation. Never empty.
+/// A word without spaces: bytes outside of `!`..`~`, and `%` itself, in percent notation. Never
+/// empty.
 struct Word<'a>(&'a str);
 
 impl std::fmt::Display for Word<'_> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{ClusterRef, MemberEntry, OwnerMap, Snapshot, Token, TopologyDigest};
+use super::{ClusterRef, MemberEntry, OwnerMap, Snapshot, Token};
 use crate::{Index, Position};
 
 /// The way from one snapshot to a later one. What came and went in between leaves no trace.
@@ -35,7 +35,9 @@ pub struct Difference {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
     /// It starts from another snapshot.
-    #[error("the difference starts from {from}, not from the snapshot at hand; fetch the full topology")]
+    #[error(
+        "the difference starts from {from}, not from the snapshot at hand; fetch the full topology"
+    )]
     OtherStart {
         /// Where it starts.
         from: Token,
@@ -63,9 +65,15 @@ impl ApplyError {
 }
 
 impl Snapshot {
-    /// What leads from this snapshot to `later`; nothing where only the whole topology tells it: another cluster,
-    /// another ring size.
-    pub fn difference(&self, from: Token, later: &Self, token: Token, up: Vec<Uuid>) -> Option<Difference> {
+    /// What leads from this snapshot to `later`; nothing where only the whole topology tells it:
+    /// another cluster, another ring size.
+    pub fn difference(
+        &self,
+        from: Token,
+        later: &Self,
+        token: Token,
+        up: Vec<Uuid>,
+    ) -> Option<Difference> {
         if self.cluster != later.cluster || self.owners.len() != later.owners.len() {
             return None;
         }
@@ -107,8 +115,8 @@ impl Snapshot {
     /// The snapshot that a difference leads to.
     ///
     /// # Errors
-    /// A difference that starts elsewhere, tells of what is not there, or does not lead to the content that its token
-    /// names. The snapshot itself stays as it is.
+    /// A difference that starts elsewhere, tells of what is not there, or does not lead to the
+    /// content that its token names. The snapshot itself stays as it is.
     pub fn apply(&self, difference: &Difference) -> Result<Self, ApplyError> {
         if difference.from.digest != self.digest() {
             return Err(ApplyError::OtherStart { from: difference.from });
@@ -116,8 +124,12 @@ impl Snapshot {
         if difference.ring_size != self.ring_size() || difference.cluster != self.cluster {
             return Err(ApplyError::Misfit("another cluster or ring size"));
         }
-        let mut members: Vec<MemberEntry> =
-            self.members.iter().filter(|member| !difference.left.contains(&member.uuid)).cloned().collect();
+        let mut members: Vec<MemberEntry> = self
+            .members
+            .iter()
+            .filter(|member| !difference.left.contains(&member.uuid))
+            .cloned()
+            .collect();
         for entry in &difference.changed {
             match members.iter_mut().find(|member| member.uuid == entry.uuid) {
                 Some(member) => member.clone_from(entry),
@@ -127,7 +139,8 @@ impl Snapshot {
         members.extend(difference.joined.iter().cloned());
         let mut owners: Vec<Uuid> = self.owners().map(|(_, owner)| owner.uuid).collect();
         for (index, owner) in &difference.owners.0 {
-            let position = self.position_of(index).ok_or(ApplyError::Misfit("an index is off the grid"))?;
+            let position =
+                self.position_of(index).ok_or(ApplyError::Misfit("an index is off the grid"))?;
             owners[position.0 as usize] = *owner;
         }
         let snapshot = Self::assemble(self.cluster.clone(), difference.resizing, members, &owners)
@@ -139,36 +152,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether this snapshot is the content that a token names.
-    pub fn is_of(&self, digest: TopologyDigest) -> bool {
-        self.digest() == digest
-    }
-
     fn position_of(&self, index: &Index) -> Option<Position> {
         self.size().position_of_index(index)
-    }
-
-    /// A snapshot of members in any order and owners by UUID in ring order; nothing where an owner is no member, or a
-    /// member is listed twice.
-    pub(super) fn assemble(
-        cluster: ClusterRef,
-        resizing: bool,
-        mut members: Vec<MemberEntry>,
-        owners: &[Uuid],
-    ) -> Option<Self> {
-        members.sort_by(|a, b| a.name.cmp(&b.name));
-        let mut places: Vec<(Uuid, u16)> = Vec::with_capacity(members.len());
-        for (at, member) in members.iter().enumerate() {
-            places.push((member.uuid, u16::try_from(at).ok()?));
-        }
-        places.sort_unstable();
-        if places.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            return None;
-        }
-        let place = |uuid: &Uuid| {
-            places.binary_search_by(|(known, _)| known.cmp(uuid)).ok().map(|found| places[found].1)
-        };
-        let owners = owners.iter().map(place).collect::<Option<Vec<u16>>>()?;
-        if owners.is_empty() { None } else { Some(Self { cluster, resizing, members, owners }) }
     }
 }

@@ -1,15 +1,13 @@
 //! The JSON documents of the topology route, in both directions.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
-use serde::de::{self, MapAccess, Visitor};
-use serde::ser::SerializeMap;
+use serde::de;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
-use super::{CanonicalError, ClusterRef, Difference, MemberEntry, Snapshot, Token};
-use crate::{Index, RingSize};
+use super::{CanonicalError, ClusterRef, Difference, MemberEntry, OwnerMap, Snapshot, Token};
+use crate::{Position, RingSize};
 
 /// The whole topology.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +28,8 @@ pub struct Topology {
     pub up: Vec<Uuid>,
 }
 
-/// What the topology route answers: everything, or what changed since. Told apart by the field `full`.
+/// What the topology route answers: everything, or what changed since. Told apart by the field
+/// `full`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TopologyAnswer {
     /// `"full": true`
@@ -38,10 +37,6 @@ pub enum TopologyAnswer {
     /// `"full": false`
     Difference(Difference),
 }
-
-/// Index to owner, a JSON object in ring order; indices are decimal strings.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OwnerMap(pub Vec<(Index, Uuid)>);
 
 /// Why a topology document cannot be believed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -102,13 +97,14 @@ impl Topology {
                 .0
                 .iter()
                 .zip(0..)
-                .any(|((index, _), at)| *index != grid.index_of(crate::Position(at)))
+                .any(|((index, _), at)| *index != grid.index_of(Position(at)))
         {
             return Err(refuse);
         }
         let owners: Vec<Uuid> = self.owners.0.iter().map(|(_, owner)| *owner).collect();
-        let snapshot = Snapshot::assemble(self.cluster.clone(), self.resizing, self.members.clone(), &owners)
-            .ok_or(DocumentError::Members)?;
+        let snapshot =
+            Snapshot::assemble(self.cluster.clone(), self.resizing, self.members.clone(), &owners)
+                .ok_or(DocumentError::Members)?;
         if snapshot.is_of(self.token.digest) {
             Ok(snapshot)
         } else {
@@ -127,11 +123,16 @@ impl TopologyAnswer {
         Ok(Self::Full(Topology::of(&snapshot, token, up_members(&snapshot, up))))
     }
 
-    /// What changed between two snapshots kept in canonical form; everything where a difference cannot tell it.
+    /// What changed between two snapshots kept in canonical form; everything where a difference
+    /// cannot tell it.
     ///
     /// # Errors
     /// A text that is no canonical form.
-    pub fn since(from: (Token, &str), to: (Token, &str), up: &[&str]) -> Result<Self, CanonicalError> {
+    pub fn since(
+        from: (Token, &str),
+        to: (Token, &str),
+        up: &[&str],
+    ) -> Result<Self, CanonicalError> {
         let (earlier, later) = (Snapshot::parse(from.1)?, Snapshot::parse(to.1)?);
         let up = up_members(&later, up);
         Ok(match earlier.difference(from.0, &later, to.0, up.clone()) {
@@ -177,7 +178,8 @@ impl Serialize for TopologyAnswer {
 
 impl<'de> Deserialize<'de> for TopologyAnswer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// Both shapes at once: which one it is shows only after `full` was met, anywhere in the object.
+        /// Both shapes at once: which one it is shows only after `full` was met, anywhere in the
+        /// object.
         #[derive(Deserialize)]
         struct Either {
             full: bool,
@@ -209,7 +211,15 @@ impl<'de> Deserialize<'de> for TopologyAnswer {
         } = Either::deserialize(deserializer)?;
         if full {
             let members = members.ok_or_else(|| de::Error::missing_field("members"))?;
-            return Ok(Self::Full(Topology { token, cluster, ring_size, resizing, members, owners, up }));
+            return Ok(Self::Full(Topology {
+                token,
+                cluster,
+                ring_size,
+                resizing,
+                members,
+                owners,
+                up,
+            }));
         }
         Ok(Self::Difference(Difference {
             from: from.ok_or_else(|| de::Error::missing_field("from"))?,
@@ -223,37 +233,5 @@ impl<'de> Deserialize<'de> for TopologyAnswer {
             owners,
             up,
         }))
-    }
-}
-
-impl Serialize for OwnerMap {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (index, owner) in &self.0 {
-            map.serialize_entry(index, owner)?;
-        }
-        map.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for OwnerMap {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = OwnerMap;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of partition index to node UUID")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OwnerMap, A::Error> {
-                let mut owners = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    owners.push(entry);
-                }
-                Ok(OwnerMap(owners))
-            }
-        }
-        deserializer.deserialize_map(Entries)
     }
 }

@@ -108,7 +108,8 @@ fn read(cursor: &mut Cursor<'_>) -> Result<Option<Vec<Endpoint>>, DecodeError> {
         let host = host(cursor.binary_in("host")?);
         let port = cursor.u64_in("port")?;
         // A protocol of a later version is passed over; a host or port that cannot be one, too.
-        if let (Some(protocol), Some(host), Ok(port @ 1..)) = (protocol, host, u16::try_from(port)) {
+        if let (Some(protocol), Some(host), Ok(port @ 1..)) = (protocol, host, u16::try_from(port))
+        {
             endpoints.push(Endpoint { protocol, host: host.to_owned(), port });
         }
     }
@@ -121,11 +122,16 @@ mod tests {
 
     fn term(version: u8, endpoints: &[(&str, &[u8], u16)]) -> Vec<u8> {
         let atom = |name: &str| [&[119, name.len() as u8], name.as_bytes()].concat();
-        let mut bytes =
-            [vec![104, 3], atom("ringtail"), vec![97, version, 108, 0, 0, 0, endpoints.len() as u8]].concat();
+        let mut bytes = [
+            vec![104, 3],
+            atom("ringtail"),
+            vec![97, version, 108, 0, 0, 0, endpoints.len() as u8],
+        ]
+        .concat();
         for (protocol, host, port) in endpoints {
             bytes.extend(
-                [vec![104, 3], atom(protocol), vec![109, 0, 0, 0, host.len() as u8], host.to_vec()].concat(),
+                [vec![104, 3], atom(protocol), vec![109, 0, 0, 0, host.len() as u8], host.to_vec()]
+                    .concat(),
             );
             bytes.extend([vec![98, 0, 0], port.to_be_bytes().to_vec()].concat());
         }
@@ -137,7 +143,12 @@ mod tests {
     fn endpoints_come_sorted_and_once() {
         let bytes = term(
             1,
-            &[("pb", b"::1", 8087), ("http", b"10.0.0.1", 9), ("pb", b"::1", 8087), ("http", b"10.0.0.1", 8)],
+            &[
+                ("pb", b"::1", 8087),
+                ("http", b"10.0.0.1", 9),
+                ("pb", b"::1", 8087),
+                ("http", b"10.0.0.1", 8),
+            ],
         );
         let texts: Vec<String> = published(&bytes)
             .iter()
@@ -148,8 +159,14 @@ mod tests {
 
     #[test]
     fn what_a_later_version_adds_is_passed_over() {
-        let bytes = term(1, &[("quic", b"h", 1), ("http", b"h", 0), ("http", b"\xff", 1), ("http", b"h", 1)]);
-        assert_eq!(published(&bytes), [Endpoint { protocol: Protocol::Http, host: "h".into(), port: 1 }]);
+        let bytes = term(
+            1,
+            &[("quic", b"h", 1), ("http", b"h", 0), ("http", b"\xff", 1), ("http", b"h", 1)],
+        );
+        assert_eq!(
+            published(&bytes),
+            [Endpoint { protocol: Protocol::Http, host: "h".into(), port: 1 }]
+        );
         assert_eq!(published(&term(2, &[("http", b"h", 1)])), []);
     }
 
@@ -176,15 +193,22 @@ mod tests {
         ] {
             assert!(host(none).is_none(), "{none:?}");
         }
-        for some in [&b"riak_1.example"[..], b"10.0.0.1", b"::1", b"fd00::1", b"::ffff:10.0.0.1", &long[1..]]
-        {
+        for some in [
+            &b"riak_1.example"[..],
+            b"10.0.0.1",
+            b"::1",
+            b"fd00::1",
+            b"::ffff:10.0.0.1",
+            &long[1..],
+        ] {
             assert!(host(some).is_some(), "{some:?}");
         }
     }
 
     #[test]
     fn of_very_many_endpoints_the_first_are_believed() {
-        let many: Vec<(&str, &[u8], u16)> = (1..=200).map(|port| ("http", &b"h"[..], port)).collect();
+        let many: Vec<(&str, &[u8], u16)> =
+            (1..=200).map(|port| ("http", &b"h"[..], port)).collect();
         assert_eq!(published(&term(1, &many)).len(), MOST);
     }
 

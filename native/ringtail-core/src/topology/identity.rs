@@ -1,4 +1,5 @@
-//! Who is who: UUIDs that any node can work out for any other, and the token that versions a topology.
+//! Who is who: UUIDs that any node can work out for any other, and the token that versions a
+//! topology.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha1::{Digest as _, Sha1};
 use uuid::Uuid;
 
-/// The namespace of all cluster UUIDs. Made once, at random, and never to change: every UUID hangs on it.
+/// The namespace of all cluster UUIDs. Made once, at random, and never to change: every UUID hangs
+/// on it.
 const CLUSTERS: Uuid = Uuid::from_u128(0x5b0c_77c1_94b9_4c0b_9e3f_2d6a_c1f0_8e57);
 
 /// The UUID of a cluster: version 5 of the ring's cluster name as Erlang's `~w` prints it.
@@ -17,15 +19,16 @@ pub fn cluster_uuid(cluster_name: &str) -> Uuid {
 
 /// The UUID of a node: version 5 of its name, in the namespace of its cluster.
 ///
-/// So a node of another cluster that took over an address, even under the same node name, is another node.
+/// So a node of another cluster that took over an address, even under the same node name, is
+/// another node.
 pub fn node_uuid(cluster: Uuid, node: &str) -> Uuid {
     Uuid::new_v5(&cluster, node.as_bytes())
 }
 
 /// The version of a topology: `ordinal-digest`, for example `4-9f3ac21b77d0e1aa`.
 ///
-/// Equal tokens mean equal topologies. The ordinal never falls while a cluster lives, so it tells an older ring;
-/// it may stay the same while the content changes.
+/// Equal tokens mean equal topologies. The ordinal never falls while a cluster lives, so it tells
+/// an older ring; it may stay the same while the content changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Token {
     /// Sum of the counters of the ring's `rvsn` vclock (of its `vclock` in a legacy ring).
@@ -34,7 +37,8 @@ pub struct Token {
     pub digest: TopologyDigest,
 }
 
-/// The first 8 bytes of the SHA-1 of a snapshot's canonical form, shown as 16 lower-case hex digits.
+/// The first 8 bytes of the SHA-1 of a snapshot's canonical form, shown as 16 lower-case hex
+/// digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TopologyDigest(u64);
 
@@ -73,7 +77,8 @@ impl TokenError {
 impl FromStr for Token {
     type Err = TokenError;
 
-    /// Takes exactly what `Display` writes: a token has one spelling, so that texts can be compared too.
+    /// Takes exactly what `Display` writes: a token has one spelling, so that texts can be compared
+    /// too.
     fn from_str(text: &str) -> Result<Self, TokenError> {
         let refuse = || TokenError(text.chars().take(64).collect());
         let (ordinal, digest) = text.split_once('-').ok_or_else(refuse)?;

@@ -1,12 +1,16 @@
 //! The recorded vectors, and odds and ends that several tests need.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod history;
+
 use std::path::PathBuf;
 
-use ringtail_core::{DecodeError, Ring};
+use ringtail_core::testing::{AtomEncoding, Etf, Record, encode, spread};
+use ringtail_core::{DecodeError, Ring, RingParts};
 use serde_json::Value;
 
-/// Every recorded ring; a file that is not listed here, or listed and gone, fails `every_ring_is_listed`.
+/// Every recorded ring; a file that is not listed here, or listed and gone, fails
+/// `every_ring_is_listed`.
 pub const RINGS: [&str; 18] = [
     "bucketmeta64",
     "down64",
@@ -67,3 +71,35 @@ pub fn refusal(bytes: &[u8]) -> &'static str {
 pub fn refused(bytes: &[u8]) -> DecodeError {
     Ring::decode(bytes).expect_err("no ring")
 }
+
+pub fn sample() -> RingParts {
+    spread(16, 3)
+}
+
+pub fn encoded(parts: &RingParts) -> Vec<u8> {
+    encode(parts, Record::Current, AtomEncoding::Latin1)
+}
+
+/// The same bytes with the one place where `from` stands replaced.
+pub fn patched(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let mut places = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(from));
+    let at = places.next().expect("the bytes to replace are there");
+    assert_eq!(places.next(), None, "only one place");
+    [&bytes[..at], to, &bytes[at + from.len()..]].concat()
+}
+
+/// The head of `{16, [{0, ...`: the size, and the list of owners.
+pub const SIZE: [u8; 9] = [104, 2, 97, 16, 108, 0, 0, 0, 16];
+
+/// A current record with this term in the place of its metadata, cluster name, or the metadata of
+/// its member.
+pub fn around(meta: &[u8], cluster_name: &[u8], member_meta: &[u8]) -> Vec<u8> {
+    let mut out = Etf::new(AtomEncoding::SmallUtf8);
+    out.tuple(11).atom("chstate_v2").atom("a@b").vclock(1);
+    out.tuple(2).integer(1).list(1).tuple(2).integer(0).atom("a@b").nil();
+    out.raw(meta).raw(cluster_name).nil();
+    out.list(1).tuple(2).atom("a@b").tuple(3).atom("valid").nil().raw(member_meta).nil();
+    out.atom("a@b").nil().vclock(1).bytes.clone()
+}
+
+pub const NIL: [u8; 1] = [106];

@@ -1,23 +1,10 @@
-//! Topologies: what a client must know of a cluster, its version, and what changed between two versions.
-//!
-//! A [`Snapshot`] is worked out from a ring alone, so that two nodes with the same ring say the same, down to the
-//! token. Which nodes are up is each node's own view: documents show it beside the snapshot, never within.
-
-mod canonical;
-mod difference;
-mod document;
-mod endpoint;
-mod identity;
+//! What a ring says that clients go by.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-pub use canonical::CanonicalError;
-pub use difference::{ApplyError, Difference};
-pub use document::{DocumentError, OwnerMap, Topology, TopologyAnswer};
-pub use endpoint::{Endpoint, Protocol};
-pub use identity::{Token, TokenError, TopologyDigest, cluster_uuid, node_uuid};
-
+use super::endpoint::{self, Endpoint, Protocol};
+use super::identity::{cluster_uuid, node_uuid};
 use crate::{Index, KeyHash, MemberStatus, NVal, NValError, Position, Ring, RingSize};
 
 /// A cluster by UUID and name.
@@ -25,7 +12,8 @@ use crate::{Index, KeyHash, MemberStatus, NVal, NValError, Position, Ring, RingS
 pub struct ClusterRef {
     /// Version 5 UUID of the name.
     pub uuid: Uuid,
-    /// The ring's cluster name as Erlang's `~w` prints it; `undefined` where a legacy ring has none.
+    /// The ring's cluster name as Erlang's `~w` prints it; `undefined` where a legacy ring has
+    /// none.
     pub name: String,
 }
 
@@ -52,11 +40,11 @@ impl MemberEntry {
 /// What a ring says that clients go by: members and owners. Immutable; members are sorted by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    cluster: ClusterRef,
-    resizing: bool,
-    members: Vec<MemberEntry>,
+    pub(super) cluster: ClusterRef,
+    pub(super) resizing: bool,
+    pub(super) members: Vec<MemberEntry>,
     /// By position: the owner's place in `members`.
-    owners: Vec<u16>,
+    pub(super) owners: Vec<u16>,
 }
 
 impl Snapshot {
@@ -64,7 +52,8 @@ impl Snapshot {
     pub fn of(ring: &Ring) -> Self {
         let name = ring.cluster_name().unwrap_or("undefined").to_owned();
         let uuid = cluster_uuid(&name);
-        // Riak keeps removed members for a while, as invalid: they are listed only while they still own something.
+        // Riak keeps removed members for a while, as invalid: they are listed only while they still
+        // own something.
         let mut place = vec![None; ring.nodes().len()];
         let mut members: Vec<_> = ring
             .members()
@@ -90,8 +79,10 @@ impl Snapshot {
         for (at, (node, ..)) in members.iter().enumerate() {
             place[usize::from(node.0)] = u16::try_from(at).ok();
         }
-        let owners =
-            ring.owners().map(|(_, owner)| place[usize::from(owner.0)].unwrap_or_default()).collect();
+        let owners = ring
+            .owners()
+            .map(|(_, owner)| place[usize::from(owner.0)].unwrap_or_default())
+            .collect();
         let members = members
             .into_iter()
             .map(|(node, status, endpoints)| {
@@ -100,6 +91,30 @@ impl Snapshot {
             })
             .collect();
         Self { cluster: ClusterRef { uuid, name }, resizing: ring.resizing(), members, owners }
+    }
+
+    /// A snapshot of members in any order and owners by UUID in ring order; nothing where an owner
+    /// is no member, or a member is listed twice.
+    pub(super) fn assemble(
+        cluster: ClusterRef,
+        resizing: bool,
+        mut members: Vec<MemberEntry>,
+        owners: &[Uuid],
+    ) -> Option<Self> {
+        members.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut places: Vec<(Uuid, u16)> = Vec::with_capacity(members.len());
+        for (at, member) in members.iter().enumerate() {
+            places.push((member.uuid, u16::try_from(at).ok()?));
+        }
+        places.sort_unstable();
+        if places.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return None;
+        }
+        let place = |uuid: &Uuid| {
+            places.binary_search_by(|(known, _)| known.cmp(uuid)).ok().map(|found| places[found].1)
+        };
+        let owners = owners.iter().map(place).collect::<Option<Vec<u16>>>()?;
+        if owners.is_empty() { None } else { Some(Self { cluster, resizing, members, owners }) }
     }
 
     /// The cluster it is a snapshot of.
@@ -133,7 +148,8 @@ impl Snapshot {
         &self.members[self.owner_number(position)]
     }
 
-    /// The owner's place in [`members`](Self::members). Panics where the position is not in the ring.
+    /// The owner's place in [`members`](Self::members). Panics where the position is not in the
+    /// ring.
     pub fn owner_number(&self, position: Position) -> usize {
         usize::from(self.owners[position.0 as usize])
     }
@@ -141,13 +157,13 @@ impl Snapshot {
     /// Every partition with its owner, in ring order.
     pub fn owners(&self) -> impl ExactSizeIterator<Item = (Index, &MemberEntry)> {
         let size = self.size();
-        self.owners
-            .iter()
-            .enumerate()
-            .map(move |(at, &owner)| (size.index_of(Position(at as u32)), &self.members[usize::from(owner)]))
+        self.owners.iter().enumerate().map(move |(at, &owner)| {
+            (size.index_of(Position(at as u32)), &self.members[usize::from(owner)])
+        })
     }
 
-    /// The primaries of a key, up or not, as places in [`members`](Self::members); one may occur twice.
+    /// The primaries of a key, up or not, as places in [`members`](Self::members); one may occur
+    /// twice.
     ///
     /// # Errors
     /// More primaries asked for than the ring has partitions.
@@ -164,35 +180,7 @@ impl Snapshot {
         Ok((0..n.get()).map(move |step| usize::from(self.owners[((first + step) % size) as usize])))
     }
 
-    /// The canonical form: one text for one content. Described in `docs/topology.md`.
-    pub fn canonical(&self) -> String {
-        canonical::write(self)
-    }
-
-    /// The snapshot that a canonical form describes.
-    ///
-    /// # Errors
-    /// Anything that [`canonical`](Self::canonical) would not have written.
-    pub fn parse(canonical: &str) -> Result<Self, CanonicalError> {
-        canonical::parse(canonical)
-    }
-
-    /// The token of a ring: its ordinal, and the digest of its snapshot.
-    pub fn token_of(ring: &Ring) -> Token {
-        Self::of(ring).token(ring.rvsn_sum())
-    }
-
-    /// The token of this snapshot, taken from a ring of that ordinal ([`Ring::rvsn_sum`]).
-    pub fn token(&self, ordinal: u64) -> Token {
-        Token { ordinal, digest: self.digest() }
-    }
-
-    /// What the canonical form hashes to.
-    pub fn digest(&self) -> TopologyDigest {
-        TopologyDigest::of(&self.canonical())
-    }
-
-    fn size(&self) -> RingSize {
+    pub(super) fn size(&self) -> RingSize {
         RingSize::new(self.ring_size()).expect("a snapshot has at least one partition")
     }
 }
