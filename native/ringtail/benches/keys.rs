@@ -1,7 +1,8 @@
 //! How much `ringtail keys` costs over what it cannot do without: the hash of every key.
 //!
-//! Both are measured in this run, in turn, so that a busy machine troubles both alike; the best round of each counts. The
-//! reference hashes the same keys from memory, where they lie one after another as in the file.
+//! Both are measured in this run, in turn, so that a busy machine troubles both alike; the best
+//! round of each counts. The reference hashes the same keys from memory, where they lie one after
+//! another as in the file.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -40,7 +41,9 @@ fn main() {
     for (best, (ring, extra)) in placing.iter().zip(cases) {
         let ratio = best.as_secs_f64() / hashing.as_secs_f64();
         let command = extra.map_or("keys".to_owned(), |extra| format!("keys {extra}"));
-        println!("ratio {command} file→/dev/null vs hashing alone, ring {ring}: {ratio:.2} (target <= 4)");
+        println!(
+            "ratio {command} file→/dev/null vs hashing alone, ring {ring}: {ratio:.2} (target <= 4)"
+        );
     }
 }
 

@@ -1,4 +1,5 @@
-//! Sends every frame back as it came: what a round trip through any port costs. For the benchmark of the port.
+//! Sends every frame back as it came: what a round trip through any port costs. For the benchmark
+//! of the port.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

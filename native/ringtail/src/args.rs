@@ -1,5 +1,5 @@
-//! The command line as typed values. Nothing is opened or computed here: what passes is well-formed, and the modules
-//! under `commands` act on it.
+//! The command line as typed values. Nothing is opened or computed here: what passes is
+//! well-formed, and the modules under `commands` act on it.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -21,14 +21,15 @@ pub use remote::{
 
 const AFTER_HELP: &str = "\
 Output:
-  On a terminal: aligned tables with headings. In a pipe or file: one record a line, fields separated \
-by tabs, no headings. With --json: JSON; partition indices are strings, for they have up to 49 digits.
+  On a terminal: aligned tables with headings. In a pipe or file: one record a line, fields \
+separated by tabs, no headings. With --json: JSON; partition indices are strings, for they have up \
+to 49 digits.
 
 Bytes:
-  Types, buckets and keys are bytes. On the command line %XX stands for any byte (%00, %2F) and %25 for \
-a percent sign; all else, '+' too, stands for itself. Where keys are printed, the same notation shows \
-percent signs, control and invisible characters and bytes that are not UTF-8, so that printed keys can \
-be given back.
+  Types, buckets and keys are bytes. On the command line %XX stands for any byte (%00, %2F) and \
+%25 for a percent sign; all else, '+' too, stands for itself. Where keys are printed, the same \
+notation shows percent signs, control and invisible characters and bytes that are not UTF-8, so \
+that printed keys can be given back.
 
 Exit status:
   0  done; also when the reader of the output closed it early
@@ -103,7 +104,8 @@ Examples:
   ringtail preflist http://10.0.0.1:8098 --bucket users --key user123
   ringtail preflist --ring RING --bucket b --key k --down riak1@10.0.0.1 riak2@10.0.0.2")]
 pub struct PreflistArgs {
-    /// URLs of nodes: the preflist as a node has it, by the bucket's properties and the nodes that are up
+    /// URLs of nodes: the preflist as a node has it, by the bucket's properties and the nodes that
+    /// are up
     #[arg(value_name = "URL", conflicts_with_all = ["ring", "n", "keyfun", "down"])]
     pub urls: Vec<String>,
     #[command(flatten)]
@@ -127,16 +129,16 @@ pub struct PreflistArgs {
 /// Find the primaries of many keys, read from a file or stdin
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Keys are the bytes of each line as they are: no percent notation, a carriage return belongs to the key, \
-an empty line is the empty key. --null takes keys that contain newlines, --hex any key. A key has at most \
-16 MiB. Memory does not grow with the number of keys.
+Keys are the bytes of each line as they are: no percent notation, a carriage return belongs to the \
+key, an empty line is the empty key. --null takes keys that contain newlines, --hex any key. A key \
+has at most 16 MiB. Memory does not grow with the number of keys.
 
-In a pipe: key TAB index of the first primary's partition TAB primaries, separated by commas. Keys are \
-printed in percent notation, with --hex in hexadecimal. With --json: one object a line.
+In a pipe: key TAB index of the first primary's partition TAB primaries, separated by commas. Keys \
+are printed in percent notation, with --hex in hexadecimal. With --json: one object a line.
 
-With --count, per node and in total: keys it is a primary of, keys it is the first primary of, and copies \
-it holds (more than keys where a preflist names it twice). In a pipe: node TAB keys TAB first TAB copies; \
-the last line is the total.
+With --count, per node and in total: keys it is a primary of, keys it is the first primary of, and \
+copies it holds (more than keys where a preflist names it twice). In a pipe: node TAB keys TAB \
+first TAB copies; the last line is the total.
 
 Examples:
   ringtail keys --ring RING --bucket users keys.txt > placed.tsv
@@ -166,8 +168,13 @@ pub struct KeysArgs {
 #[derive(Debug, Args)]
 pub struct BucketArgs {
     /// Bucket type, in percent notation
-    #[arg(long = "type", value_name = "T", default_value = "default", value_parser = percent_notation(),
-          allow_hyphen_values = true)]
+    #[arg(
+        long = "type",
+        value_name = "T",
+        default_value = "default",
+        value_parser = percent_notation(),
+        allow_hyphen_values = true
+    )]
     pub bucket_type: Bytes,
     /// Bucket, in percent notation
     #[arg(long, value_name = "B", value_parser = percent_notation(), allow_hyphen_values = true)]
@@ -251,8 +258,15 @@ mod tests {
 
     #[test]
     fn a_value_may_begin_with_a_hyphen_and_hold_any_byte() {
-        let cli =
-            Cli::parse_from(["ringtail", "preflist", "--ring=r", "--bucket", "-b%00%25+", "--key", "--json"]);
+        let cli = Cli::parse_from([
+            "ringtail",
+            "preflist",
+            "--ring=r",
+            "--bucket",
+            "-b%00%25+",
+            "--key",
+            "--json",
+        ]);
         assert!(!cli.json);
         let Command::Preflist(args) = cli.command else { panic!("another command") };
         assert_eq!(args.bucket.bucket.0, b"-b\0%+");

@@ -47,7 +47,9 @@ impl ClusterSummary {
         let size = snapshot.ring_size();
         let mut partitions = vec![0u32; snapshot.members().len()];
         for (_, owner) in snapshot.owners() {
-            if let Some(place) = snapshot.members().iter().position(|member| member.uuid == owner.uuid) {
+            if let Some(place) =
+                snapshot.members().iter().position(|member| member.uuid == owner.uuid)
+            {
                 partitions[place] += 1;
             }
         }
@@ -60,7 +62,8 @@ impl ClusterSummary {
             share: (f64::from(partitions[place]) * 10_000.0 / f64::from(size)).round() / 100.0,
             endpoints: member.endpoints.clone(),
         });
-        let owners = || snapshot.owners().map(|(index, owner)| Owner { index, node: owner.name.clone() });
+        let owners =
+            || snapshot.owners().map(|(index, owner)| Owner { index, node: owner.name.clone() });
         Self {
             cluster: snapshot.cluster().clone(),
             token: view.token(),
@@ -140,7 +143,8 @@ pub fn endpoints(endpoints: &[Endpoint]) -> String {
         return "-".to_owned();
     }
     let urls = endpoints.iter();
-    let urls =
-        urls.map(|endpoint| shown(format!("{}://{}", endpoint.protocol, endpoint.authority()).as_bytes()));
+    let urls = urls.map(|endpoint| {
+        shown(format!("{}://{}", endpoint.protocol, endpoint.authority()).as_bytes())
+    });
     urls.collect::<Vec<_>>().join(",")
 }

@@ -1,13 +1,14 @@
-//! Why a command ended without an answer: an exit status for scripts, a code for programs, a message for people.
+//! Why a command ended without an answer: an exit status for scripts, a code for programs, a
+//! message for people.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use ringtail_client::ErrorKind;
 
-/// Exit statuses of every command (`--help` documents them). Statuses 3 (not found) and 4 (unavailable) are kept for
-/// answers about objects and nodes: a missing local file is a plain failure, so that a script never takes it for a
-/// missing object.
+/// Exit statuses of every command (`--help` documents them). Statuses 3 (not found) and 4
+/// (unavailable) are kept for answers about objects and nodes: a missing local file is a plain
+/// failure, so that a script never takes it for a missing object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// The command could not do its work.
@@ -32,7 +33,8 @@ pub enum Failure {
         /// What went wrong and how to put it right.
         message: String,
     },
-    /// The reader of our output went away (`ringtail keys ... | head`): it had enough, nothing failed.
+    /// The reader of our output went away (`ringtail keys ... | head`): it had enough, nothing
+    /// failed.
     PipeClosed,
 }
 
@@ -60,8 +62,8 @@ impl Failure {
         Self::failed("write_failed", format!("cannot write the output: {error}"))
     }
 
-    /// Tells it on `stderr`, as one line of JSON or as text, and gives the exit status. Nobody can be told that
-    /// stderr is closed, so failing to write there is ignored.
+    /// Tells it on `stderr`, as one line of JSON or as text, and gives the exit status. Nobody can
+    /// be told that stderr is closed, so failing to write there is ignored.
     pub fn report(self, json: bool, stderr: &mut dyn Write) -> ExitCode {
         match self {
             Self::PipeClosed => ExitCode::SUCCESS,
@@ -99,7 +101,10 @@ mod tests {
         let _ = Failure::usage("unknown_node", "no \"x\"\nhere").report(true, &mut text);
         assert_eq!(text.iter().filter(|&&b| b == b'\n').count(), 1);
         let value: serde_json::Value = serde_json::from_slice(&text).unwrap();
-        assert_eq!(value, serde_json::json!({"error": "unknown_node", "message": "no \"x\"\nhere"}));
+        assert_eq!(
+            value,
+            serde_json::json!({"error": "unknown_node", "message": "no \"x\"\nhere"})
+        );
     }
 
     #[test]

@@ -1,16 +1,19 @@
-//! How bytes from outside (keys, node names) are shown: readable where they are plain text, never ambiguous, never able
-//! to steer a terminal or to break a line or a column.
+//! How bytes from outside (keys, node names) are shown: readable where they are plain text, never
+//! ambiguous, never able to steer a terminal or to break a line or a column.
 //!
-//! Shown text is percent notation: `%`, control characters, invisible or direction-changing characters and bytes
-//! that are not UTF-8 appear as `%XX`; all else as it is. Decoding it gives the bytes back, so any key shown can be
-//! given to `--key`.
+//! Shown text is percent notation: `%`, control characters, invisible or direction-changing
+//! characters and bytes that are not UTF-8 appear as `%XX`; all else as it is. Decoding it gives
+//! the bytes back, so any key shown can be given to `--key`.
 
 use std::io::{self, Write};
 
-/// True if `bytes` are shown as they are. The common case by far, so it is one pass without a branch per byte.
+/// True if `bytes` are shown as they are. The common case by far, so it is one pass without a
+/// branch per byte.
 #[inline]
 pub fn is_plain(bytes: &[u8]) -> bool {
-    bytes.iter().fold(true, |plain, &byte| plain & (byte.wrapping_sub(b' ') < 0x5f) & (byte != b'%'))
+    bytes
+        .iter()
+        .fold(true, |plain, &byte| plain & (byte.wrapping_sub(b' ') < 0x5f) & (byte != b'%'))
 }
 
 /// Writes `bytes` as they are shown.
@@ -24,7 +27,8 @@ pub fn shown(bytes: &[u8]) -> String {
     shown_in_list(bytes, "")
 }
 
-/// `bytes` as they are shown where the ASCII characters of `separators` have a meaning of their own.
+/// `bytes` as they are shown where the ASCII characters of `separators` have a meaning of their
+/// own.
 pub fn shown_in_list(bytes: &[u8], separators: &str) -> String {
     let mut text = Vec::with_capacity(bytes.len());
     write_escaped(&mut text, bytes, separators).expect("writing to memory cannot fail");
@@ -35,7 +39,8 @@ fn write_escaped(out: &mut impl Write, bytes: &[u8], separators: &str) -> io::Re
     for chunk in bytes.utf8_chunks() {
         let text = chunk.valid();
         let mut from = 0;
-        for (at, character) in text.char_indices().filter(|&(_, c)| needs_escape(c) || separators.contains(c))
+        for (at, character) in
+            text.char_indices().filter(|&(_, c)| needs_escape(c) || separators.contains(c))
         {
             let end = at + character.len_utf8();
             out.write_all(&text.as_bytes()[from..at])?;
@@ -52,12 +57,14 @@ fn write_percent(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     bytes.iter().try_for_each(|byte| write!(out, "%{byte:02X}"))
 }
 
-/// Besides control characters: what Unicode draws as nothing, as a line break, or as a change of direction.
+/// Besides control characters: what Unicode draws as nothing, as a line break, or as a change of
+/// direction.
 fn needs_escape(character: char) -> bool {
     character == '%'
         || character.is_control()
-        || matches!(character, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        || matches!(character, '\u{ad}' | '\u{61c}' | '\u{feff}' | '\u{200b}'..='\u{200f}')
+        || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(character, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -89,7 +96,10 @@ mod tests {
                 let key = [first, second];
                 let text = shown(&key);
                 assert_eq!(percent_decode(text.as_bytes()).unwrap(), key);
-                assert_eq!(is_plain(&key), key.iter().all(|b| (0x20..0x7f).contains(b) && *b != b'%'));
+                assert_eq!(
+                    is_plain(&key),
+                    key.iter().all(|b| (0x20..0x7f).contains(b) && *b != b'%')
+                );
                 if is_plain(&key) {
                     assert_eq!(text.as_bytes(), key);
                 }

@@ -1,4 +1,5 @@
-//! The companion executable: parses the command line, runs the command, turns its outcome into an exit status.
+//! The companion executable: parses the command line, runs the command, turns its outcome into an
+//! exit status.
 
 mod args;
 mod clustersummary;
@@ -25,7 +26,9 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return not_parsed(&error, arguments.iter().any(|argument| argument == "--json")),
+        Err(error) => {
+            return not_parsed(&error, arguments.iter().any(|argument| argument == "--json"));
+        }
     };
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,

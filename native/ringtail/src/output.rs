@@ -23,7 +23,8 @@ pub struct Output {
 }
 
 impl Output {
-    /// Stdout. A duplicate of its descriptor, because std's own handle looks for newlines in all that passes.
+    /// Stdout. A duplicate of its descriptor, because std's own handle looks for newlines in all
+    /// that passes.
     pub fn stdout(json: bool) -> io::Result<Self> {
         let stdout = io::stdout();
         let style = match (json, stdout.is_terminal()) {

@@ -1,5 +1,5 @@
-//! Splits a stream of bytes into delimited records in one reused buffer: the memory used is that of the longest
-//! record, whatever the length of the stream.
+//! Splits a stream of bytes into delimited records in one reused buffer: the memory used is that of
+//! the longest record, whatever the length of the stream.
 
 use std::io::{self, Read};
 
@@ -18,11 +18,11 @@ pub enum RecordError {
     },
 }
 
-/// Records of a stream. The last one need not be terminated; bytes are passed on as they are, with no thought of
-/// encodings or carriage returns.
+/// Records of a stream. The last one need not be terminated; bytes are passed on as they are, with
+/// no thought of encodings or carriage returns.
 ///
-/// Taking a record and reading more are separate calls, so that the caller can pass on what it has before a read that
-/// may wait for long.
+/// Taking a record and reading more are separate calls, so that the caller can pass on what it has
+/// before a read that may wait for long.
 pub struct Records<R> {
     reader: R,
     delimiter: u8,
@@ -42,7 +42,17 @@ impl<R: Read> Records<R> {
     /// Records of `reader` that end with `delimiter` and have at most `limit` bytes.
     pub fn new(reader: R, delimiter: u8, limit: usize) -> Self {
         let buffer = vec![0; CHUNK];
-        Self { reader, delimiter, limit, buffer, start: 0, searched: 0, end: 0, at_end: false, number: 0 }
+        Self {
+            reader,
+            delimiter,
+            limit,
+            buffer,
+            start: 0,
+            searched: 0,
+            end: 0,
+            at_end: false,
+            number: 0,
+        }
     }
 
     /// Number of the record given last, from 1.
@@ -50,7 +60,8 @@ impl<R: Read> Records<R> {
         self.number
     }
 
-    /// The next record, without its delimiter, if it has been read already. Where it has not, [`Self::fill`] is next.
+    /// The next record, without its delimiter, if it has been read already. Where it has not,
+    /// [`Self::fill`] is next.
     #[inline]
     pub fn next_buffered(&mut self) -> Result<Option<&[u8]>, RecordError> {
         if let Some(at) = memchr::memchr(self.delimiter, &self.buffer[self.searched..self.end]) {
@@ -74,12 +85,14 @@ impl<R: Read> Records<R> {
         Ok(Some(&self.buffer[start..end]))
     }
 
-    /// Reads more. False where nothing is left: neither in the stream nor of a last record without delimiter.
+    /// Reads more. False where nothing is left: neither in the stream nor of a last record without
+    /// delimiter.
     pub fn fill(&mut self) -> Result<bool, RecordError> {
         if self.at_end {
             return Ok(false);
         }
-        // The unfinished record moves to the front. The buffer grows only when a record fills it, never past the limit.
+        // The unfinished record moves to the front. The buffer grows only when a record fills it,
+        // never past the limit.
         self.buffer.copy_within(self.start..self.end, 0);
         self.searched -= self.start;
         self.end -= self.start;
@@ -144,8 +157,14 @@ mod tests {
     fn any_split_of_the_bytes_gives_the_same_records() {
         let long = vec![b'x'; CHUNK + 10];
         let input = [&b"one\n\ntwo\r\n"[..], &long, b"\n\0\xff\nlast"].concat();
-        let expected: Vec<Vec<u8>> =
-            vec![b"one".to_vec(), vec![], b"two\r".to_vec(), long, b"\0\xff".to_vec(), b"last".to_vec()];
+        let expected: Vec<Vec<u8>> = vec![
+            b"one".to_vec(),
+            vec![],
+            b"two\r".to_vec(),
+            long,
+            b"\0\xff".to_vec(),
+            b"last".to_vec(),
+        ];
         for sizes in [vec![1], vec![2, 3], vec![7], vec![4096, 1], vec![CHUNK], vec![usize::MAX]] {
             assert_eq!(all(Pieces(&input, sizes, 0), CHUNK * 2).unwrap(), expected);
         }

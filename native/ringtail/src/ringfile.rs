@@ -31,7 +31,8 @@ pub fn load(source: &RingSource) -> Result<Ring, Failure> {
     }
 }
 
-/// The ring of a node's cluster. What a topology does not tell (claimant, pending transfers) is not in it.
+/// The ring of a node's cluster. What a topology does not tell (claimant, pending transfers) is not
+/// in it.
 fn of_node(url: &str) -> Result<Ring, Failure> {
     let client = Client::connect(Config::new([url])?)?;
     let view = client.view();
@@ -39,12 +40,17 @@ fn of_node(url: &str) -> Result<Ring, Failure> {
     let parts = RingParts {
         cluster_name: Some(snapshot.cluster().name.clone()),
         owners: snapshot.owners().map(|(index, owner)| (index, owner.name.clone())).collect(),
-        members: snapshot.members().iter().map(|member| (member.name.clone(), member.status)).collect(),
+        members: snapshot
+            .members()
+            .iter()
+            .map(|member| (member.name.clone(), member.status))
+            .collect(),
         rvsn_sum: view.token().ordinal,
         resizing: snapshot.resizing(),
         ..RingParts::default()
     };
-    Ring::from_parts(parts).map_err(|error| Failure::failed(error.code(), format!("{url}: {error}")))
+    Ring::from_parts(parts)
+        .map_err(|error| Failure::failed(error.code(), format!("{url}: {error}")))
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -75,9 +81,10 @@ fn decode(name: &str, bytes: Vec<u8>) -> Result<Ring, Failure> {
 pub fn unreadable(path: &Path, error: &io::Error) -> Failure {
     let name = path.display();
     match error.kind() {
-        io::ErrorKind::NotFound => {
-            Failure::failed("file_not_found", format!("{name}: there is no such file; check the path"))
-        }
+        io::ErrorKind::NotFound => Failure::failed(
+            "file_not_found",
+            format!("{name}: there is no such file; check the path"),
+        ),
         io::ErrorKind::IsADirectory => Failure::failed("is_a_directory", directory(path)),
         io::ErrorKind::PermissionDenied => Failure::failed(
             "permission_denied",
@@ -87,7 +94,8 @@ pub fn unreadable(path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// A node's ring directory holds its last few rings: name the newest, which is what was meant. The names end in the time.
+/// A node's ring directory holds its last few rings: name the newest, which is what was meant. The
+/// names end in the time.
 fn directory(path: &Path) -> String {
     let newest = path.read_dir().ok().and_then(|entries| {
         entries

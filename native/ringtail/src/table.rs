@@ -1,4 +1,5 @@
-//! Tables as text: aligned under headings for a terminal, tab-separated for a pipe. Pure: writes to any writer.
+//! Tables as text: aligned under headings for a terminal, tab-separated for a pipe. Pure: writes to
+//! any writer.
 
 use std::io::{self, Write};
 
@@ -13,7 +14,8 @@ pub enum Align {
     Right,
 }
 
-/// Rows of cells under headings. Cells hold text that is already safe to show (see [`crate::keytext`]).
+/// Rows of cells under headings. Cells hold text that is already safe to show (see
+/// [`crate::keytext`]).
 pub struct Table {
     columns: Vec<(&'static str, Align)>,
     rows: Vec<Vec<String>>,
@@ -33,17 +35,21 @@ impl Table {
 
     /// Headings, then rows, in columns two spaces apart.
     pub fn write_aligned(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut widths: Vec<usize> = self.columns.iter().map(|(heading, _)| heading.width()).collect();
+        let mut widths: Vec<usize> =
+            self.columns.iter().map(|(heading, _)| heading.width()).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(cell.width());
             }
         }
         self.write_row(out, &widths, self.columns.iter().map(|(heading, _)| *heading))?;
-        self.rows.iter().try_for_each(|row| self.write_row(out, &widths, row.iter().map(String::as_str)))
+        self.rows
+            .iter()
+            .try_for_each(|row| self.write_row(out, &widths, row.iter().map(String::as_str)))
     }
 
-    /// Rows only, cells separated by tabs; each line begins with `kind` as a first cell, if there is one.
+    /// Rows only, cells separated by tabs; each line begins with `kind` as a first cell, if there
+    /// is one.
     pub fn write_plain(&self, out: &mut dyn Write, kind: Option<&str>) -> io::Result<()> {
         for row in &self.rows {
             if let Some(kind) = kind {
@@ -80,7 +86,8 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let mut table = Table::new(&[("NODE", Align::Left), ("KEYS", Align::Right), ("STATUS", Align::Left)]);
+        let mut table =
+            Table::new(&[("NODE", Align::Left), ("KEYS", Align::Right), ("STATUS", Align::Left)]);
         table.row(vec!["riak1@10.0.0.1".into(), "7".into(), "valid".into()]);
         table.row(vec!["鍵@h".into(), "12345".into(), "down".into()]);
         table
@@ -92,7 +99,9 @@ mod tests {
         table().write_aligned(&mut text).unwrap();
         assert_eq!(
             String::from_utf8(text).unwrap(),
-            "NODE             KEYS  STATUS\nriak1@10.0.0.1      7  valid\n鍵@h            12345  down\n"
+            "NODE             KEYS  STATUS\n\
+             riak1@10.0.0.1      7  valid\n\
+             鍵@h            12345  down\n"
         );
     }
 
@@ -103,7 +112,8 @@ mod tests {
         table().write_plain(&mut text, None).unwrap();
         assert_eq!(
             String::from_utf8(text).unwrap(),
-            "member\triak1@10.0.0.1\t7\tvalid\nmember\t鍵@h\t12345\tdown\nriak1@10.0.0.1\t7\tvalid\n鍵@h\t12345\tdown\n"
+            "member\triak1@10.0.0.1\t7\tvalid\nmember\t鍵@h\t12345\tdown\n\
+             riak1@10.0.0.1\t7\tvalid\n鍵@h\t12345\tdown\n"
         );
     }
 }

@@ -40,9 +40,11 @@ pub struct NodeArgs {
 #[command(after_help = "\
 In a pipe every line begins with what it is about:
   token, cluster, cluster_uuid, ring_size, resizing TAB value
-  member TAB node TAB uuid TAB status TAB up or down TAB partitions TAB endpoints, separated by commas
+  member TAB node TAB uuid TAB status TAB up or down TAB partitions TAB endpoints, separated by \
+commas
 With --from, and for each change with --watch:
-  token TAB token;  joined, changed TAB as member;  left TAB uuid;  owner TAB index TAB uuid of the new owner
+  token TAB token;  joined, changed TAB as member;  left TAB uuid;  owner TAB index TAB uuid of \
+the new owner
 With --json: the documents as nodes give them, one a line.
 
 Examples:
@@ -70,8 +72,13 @@ pub struct ObjectArgs {
     #[arg(value_name = "URL|BUCKET|KEY", required = true)]
     pub words: Vec<OsString>,
     /// Bucket type, in percent notation
-    #[arg(long = "type", value_name = "T", default_value = "default", value_parser = percent_notation(),
-          allow_hyphen_values = true)]
+    #[arg(
+        long = "type",
+        value_name = "T",
+        default_value = "default",
+        value_parser = percent_notation(),
+        allow_hyphen_values = true
+    )]
     pub bucket_type: Bytes,
     #[command(flatten)]
     pub node: NodeArgs,
@@ -82,11 +89,11 @@ pub struct ObjectArgs {
 #[command(
     override_usage = "ringtail get [OPTIONS] URL... BUCKET KEY",
     after_help = "\
-The content goes to stdout as it is stored. With --json: one object with its fields; content that is text \
-under \"content\", other under \"content_base64\", none with --file.
+The content goes to stdout as it is stored. With --json: one object with its fields; content that \
+is text under \"content\", other under \"content_base64\", none with --file.
 
-An object with siblings is an error without --json: name one by --vtag, or resolve them by a put with the \
-vclock that ringtail head shows.
+An object with siblings is an error without --json: name one by --vtag, or resolve them by a put \
+with the vclock that ringtail head shows.
 
 Examples:
   ringtail get http://10.0.0.1:8098 users user123
@@ -107,8 +114,8 @@ pub struct GetArgs {
 #[command(
     override_usage = "ringtail head [OPTIONS] URL... BUCKET KEY",
     after_help = "\
-In a pipe: name TAB value. Names: content_type, content_encoding, length, vclock, etag, last_modified, \
-deleted, meta.NAME, index.FIELD, link.TAG, sibling."
+In a pipe: name TAB value. Names: content_type, content_encoding, length, vclock, etag, \
+last_modified, deleted, meta.NAME, index.FIELD, link.TAG, sibling."
 )]
 pub struct HeadArgs {
     #[command(flatten)]
@@ -144,8 +151,8 @@ A write whose connection breaks is not sent again: the error says that its outco
 Examples:
   echo hello | ringtail put http://10.0.0.1:8098 users user123 --content-type text/plain
   ringtail put http://10.0.0.1:8098 files a --file a.iso --meta Colour=blue --index size_int=7
-  ringtail put http://10.0.0.1:8098 users user123 --file u.json --vclock \"$(ringtail head URL users user123 | \
-awk '$1 == \"vclock\" {print $2}')\""
+  ringtail put http://10.0.0.1:8098 users user123 --file u.json --vclock \"$(ringtail head URL \
+users user123 | awk '$1 == \"vclock\" {print $2}')\""
 )]
 pub struct PutArgs {
     #[command(flatten)]

@@ -99,7 +99,12 @@ fn into_file(content: &mut dyn Read, path: &Path) -> Result<(), Failure> {
     written
 }
 
-fn several(args: &GetArgs, name: &ObjectName, siblings: &Siblings, out: &mut Output) -> Result<(), Failure> {
+fn several(
+    args: &GetArgs,
+    name: &ObjectName,
+    siblings: &Siblings,
+    out: &mut Output,
+) -> Result<(), Failure> {
     if out.style == Style::Json && args.file.is_none() {
         return out.json(&object::siblings_document(name, siblings)).map_err(Failure::output);
     }

@@ -18,7 +18,8 @@ use crate::output::{Output, Style};
 use crate::records::{RecordError, Records};
 use crate::ringfile;
 
-/// Bytes a key may have. Riak sets no limit; an unlimited one would let one input without newlines fill the memory.
+/// Bytes a key may have. Riak sets no limit; an unlimited one would let one input without newlines
+/// fill the memory.
 const KEY_LIMIT: usize = 16 * 1024 * 1024;
 
 pub fn run(args: &KeysArgs, out: &mut Output) -> Result<(), Failure> {
@@ -52,7 +53,8 @@ trait Sink {
     /// Takes a key and the position of its first primary.
     fn key(&mut self, key: &[u8], position: Position) -> io::Result<()>;
 
-    /// Called before a read, which may wait for long: whoever types or feeds keys slowly sees each answer at once.
+    /// Called before a read, which may wait for long: whoever types or feeds keys slowly sees each
+    /// answer at once.
     fn flush(&mut self) -> io::Result<()>;
 }
 
@@ -77,7 +79,12 @@ fn place(args: &KeysArgs, ring: &Ring, input: impl Read, out: &mut Output) -> Re
 }
 
 /// Gives every key of the input to `sink`.
-fn each_key(args: &KeysArgs, ring: &Ring, input: impl Read, sink: &mut impl Sink) -> Result<(), Failure> {
+fn each_key(
+    args: &KeysArgs,
+    ring: &Ring,
+    input: impl Read,
+    sink: &mut impl Sink,
+) -> Result<(), Failure> {
     let bucket_type = &args.bucket.bucket_type.0;
     let bucket = &args.bucket.bucket.0;
     let keyfun = args.bucket.keyfun;
@@ -86,12 +93,15 @@ fn each_key(args: &KeysArgs, ring: &Ring, input: impl Read, sink: &mut impl Sink
         Keyfun::BucketOnly => Some(ring.position(&hash_key(bucket_type, bucket, b"", keyfun))),
         Keyfun::Std => None,
     };
-    let place =
-        |key: &[u8]| one_place.unwrap_or_else(|| ring.position(&hash_key(bucket_type, bucket, key, keyfun)));
+    let place = |key: &[u8]| {
+        one_place.unwrap_or_else(|| ring.position(&hash_key(bucket_type, bucket, key, keyfun)))
+    };
     let limit = if args.hex { 2 * KEY_LIMIT } else { KEY_LIMIT };
     let mut records = Records::new(input, if args.null { 0 } else { b'\n' }, limit);
     loop {
-        while let Some(record) = records.next_buffered().map_err(|error| cannot_go_on(args, error))? {
+        while let Some(record) =
+            records.next_buffered().map_err(|error| cannot_go_on(args, error))?
+        {
             if args.hex {
                 let key = hex(record).map_err(|error| (error, records.number()));
                 let key = key.map_err(|(error, number)| bad_hex(args, number, &error))?;
@@ -115,7 +125,8 @@ fn bad_hex(args: &KeysArgs, number: u64, error: &KeyTextError) -> Failure {
     Failure::failed(
         error.code(),
         format!(
-            "{} {number} of the keys: {error}; keys before it were done. Leave --hex out if keys are plain bytes",
+            "{} {number} of the keys: {error}; keys before it were done. Leave --hex out if keys \
+             are plain bytes",
             record_name(args)
         ),
     )
@@ -126,7 +137,8 @@ fn cannot_go_on(args: &KeysArgs, error: RecordError) -> Failure {
         RecordError::TooLong { number } => Failure::failed(
             "key_too_long",
             format!(
-                "{name} {number} of the keys has more than {} MiB; keys before it were done. {hint}",
+                "{name} {number} of the keys has more than {} MiB; keys before it were done. \
+                 {hint}",
                 KEY_LIMIT / (1024 * 1024),
                 name = record_name(args),
                 hint = if args.null {
@@ -139,16 +151,21 @@ fn cannot_go_on(args: &KeysArgs, error: RecordError) -> Failure {
         RecordError::Read(error) if error.kind() == io::ErrorKind::IsADirectory => {
             ringfile::unreadable(&args.input, &error)
         }
-        RecordError::Read(error) => Failure::failed("read_failed", format!("cannot read the keys: {error}")),
+        RecordError::Read(error) => {
+            Failure::failed("read_failed", format!("cannot read the keys: {error}"))
+        }
     }
 }
 
-/// The input as a file: stdin, too, by a duplicate of its descriptor, which tells whether it is a regular file.
+/// The input as a file: stdin, too, by a duplicate of its descriptor, which tells whether it is a
+/// regular file.
 fn open(path: &Path, stdin: bool) -> Result<File, Failure> {
     if stdin {
         return match io::stdin().as_fd().try_clone_to_owned() {
             Ok(descriptor) => Ok(File::from(descriptor)),
-            Err(error) => Err(Failure::failed("read_failed", format!("cannot read stdin: {error}"))),
+            Err(error) => {
+                Err(Failure::failed("read_failed", format!("cannot read stdin: {error}")))
+            }
         };
     }
     File::open(path).map_err(|error| ringfile::unreadable(path, &error))
@@ -171,6 +188,7 @@ fn progress_bar(input: &File, stderr_is_free: bool) -> Option<ProgressBar> {
     }
     let bar = ProgressBar::new(length);
     let style =
-        ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}").ok()?;
+        ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}")
+            .ok()?;
     Some(bar.with_style(style))
 }

@@ -1,4 +1,5 @@
-//! One module per command. Each takes its parsed arguments and writes its answer; what it shows is rendered by pure functions.
+//! One module per command. Each takes its parsed arguments and writes its answer; what it shows is
+//! rendered by pure functions.
 
 mod delete;
 mod get;
@@ -39,7 +40,8 @@ fn check_n(ring: &Ring, n: NVal) -> Result<(), Failure> {
     ring.check_n(n).map_err(|error| Failure::usage(error.code(), format!("--n: {error}")))
 }
 
-/// The key of `preflist`. Here and not among clap's parsers, because `--hex` decides how it is read.
+/// The key of `preflist`. Here and not among clap's parsers, because `--hex` decides how it is
+/// read.
 fn key(args: &PreflistArgs) -> Result<Vec<u8>, Failure> {
     let text = args.key.as_bytes();
     let key = if args.hex { hex(text) } else { key_bytes::percent_decode(text) };

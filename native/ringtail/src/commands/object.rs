@@ -35,7 +35,8 @@ fn add_fields<C>(document: &mut Map<String, Value>, object: &Object<C>) {
     let user: Map<String, Value> =
         user.iter().map(|(name, value)| (name.clone(), text(value).into())).collect();
     add("meta", user.into());
-    let indexes = indexes.iter().map(|(field, value)| json!({"field": field, "value": text(value)}));
+    let indexes =
+        indexes.iter().map(|(field, value)| json!({"field": field, "value": text(value)}));
     add("indexes", indexes.collect());
     add("links", links.iter().map(|link| json!({"path": link.path, "tag": link.tag})).collect());
 }
@@ -84,7 +85,8 @@ pub fn siblings_document(name: &ObjectName, siblings: &Siblings) -> Value {
 
 /// The fields of an object, name and value, safe to show.
 pub fn lines<C>(object: &Object<C>, length: Option<u64>) -> Vec<(String, String)> {
-    let mut lines = vec![("content_type".to_owned(), shown(object.metadata.content_type.as_bytes()))];
+    let mut lines =
+        vec![("content_type".to_owned(), shown(object.metadata.content_type.as_bytes()))];
     let mut add = |name: String, value: Option<String>| {
         if let Some(value) = value {
             lines.push((shown(name.as_bytes()), shown(value.as_bytes())));

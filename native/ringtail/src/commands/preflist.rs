@@ -20,7 +20,8 @@ pub fn run(args: &PreflistArgs, out: &mut Output) -> Result<(), Failure> {
     let n = args.bucket.n;
     check_n(&ring, n)?;
     let up = up_nodes(&ring, &args.down)?;
-    let hash = hash_key(&args.bucket.bucket_type.0, &args.bucket.bucket.0, &key, args.bucket.keyfun);
+    let hash =
+        hash_key(&args.bucket.bucket_type.0, &args.bucket.bucket.0, &key, args.bucket.keyfun);
     let preflist = KeyPreflist::of(&ring, &hash, n, &up)
         .map_err(|error| Failure::usage(error.code(), error.to_string()))?;
     match out.style {
@@ -28,7 +29,13 @@ pub fn run(args: &PreflistArgs, out: &mut Output) -> Result<(), Failure> {
         Style::Plain => table(&preflist).write_plain(out, None),
         Style::Table => {
             let name = object_name(args, &key);
-            write_for_people(&name, &hash.to_string(), &preflist, &down_primaries(&ring, &hash, n, &up), out)
+            write_for_people(
+                &name,
+                &hash.to_string(),
+                &preflist,
+                &down_primaries(&ring, &hash, n, &up),
+                out,
+            )
         }
     }
     .map_err(Failure::output)
@@ -46,9 +53,10 @@ fn of_node(args: &PreflistArgs, key: &[u8], out: &mut Output) -> Result<(), Fail
         percent_encode(bucket),
         percent_encode(key)
     );
-    let preflist: KeyPreflist = serde_json::from_slice(&client.document(&path)?).map_err(|error| {
-        Failure::failed("bad_answer", format!("the node's preflist makes no sense: {error}"))
-    })?;
+    let preflist: KeyPreflist =
+        serde_json::from_slice(&client.document(&path)?).map_err(|error| {
+            Failure::failed("bad_answer", format!("the node's preflist makes no sense: {error}"))
+        })?;
     match out.style {
         Style::Json => out.json(&preflist),
         Style::Plain => table(&preflist).write_plain(out, None),
@@ -63,13 +71,14 @@ fn of_node(args: &PreflistArgs, key: &[u8], out: &mut Output) -> Result<(), Fail
     .map_err(Failure::output)
 }
 
-/// All nodes of the ring but those said to be down. A name that is not in the ring is a slip of the pen that would
-/// change the answer silently.
+/// All nodes of the ring but those said to be down. A name that is not in the ring is a slip of the
+/// pen that would change the answer silently.
 fn up_nodes(ring: &Ring, down: &[String]) -> Result<UpNodes, Failure> {
     let mut up = ring.all_up();
     for name in down {
         let node = node_named(ring, name).ok_or_else(|| {
-            let known: Vec<String> = ring.nodes().iter().map(|node| shown(node.as_bytes())).collect();
+            let known: Vec<String> =
+                ring.nodes().iter().map(|node| shown(node.as_bytes())).collect();
             Failure::usage(
                 "unknown_node",
                 format!(
@@ -101,7 +110,8 @@ fn object_name(args: &PreflistArgs, key: &[u8]) -> [(&'static str, String); 3] {
 /// Names of the primaries that are down, each once.
 fn down_primaries(ring: &Ring, hash: &KeyHash, n: NVal, up: &UpNodes) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for primary in ring.primaries(hash, n).into_iter().flatten().filter(|primary| !up.contains(primary.node))
+    for primary in
+        ring.primaries(hash, n).into_iter().flatten().filter(|primary| !up.contains(primary.node))
     {
         let name = shown(ring.node_name(primary.node).as_bytes());
         if !names.contains(&name) {

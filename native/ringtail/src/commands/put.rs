@@ -28,9 +28,12 @@ pub fn run(args: &PutArgs, out: &mut Output) -> Result<(), Failure> {
         Input::File(mut file, left) => {
             let bar = remote::progress_bar(Some(left), !args.object.node.verbose);
             let stored = match &bar {
-                Some(bar) => {
-                    client.put(&name, &metadata, Content::Seekable(&mut bar.wrap_read(file)), &options)
-                }
+                Some(bar) => client.put(
+                    &name,
+                    &metadata,
+                    Content::Seekable(&mut bar.wrap_read(file)),
+                    &options,
+                ),
                 None => client.put(&name, &metadata, Content::Seekable(&mut file), &options),
             };
             if let Some(bar) = bar {
@@ -44,7 +47,9 @@ pub fn run(args: &PutArgs, out: &mut Output) -> Result<(), Failure> {
     };
     match stored? {
         Stored::Done | Stored::Object(_) | Stored::Siblings(_) => match out.style {
-            Style::Json => out.json(&json!({"stored": true, "length": bytes})).map_err(Failure::output),
+            Style::Json => {
+                out.json(&json!({"stored": true, "length": bytes})).map_err(Failure::output)
+            }
             Style::Plain | Style::Table => Ok(()),
         },
         Stored::PreconditionFailed => Err(remote::precondition_failed(&name)),

@@ -16,7 +16,10 @@ const LARGE: u64 = 1024 * 1024;
 
 /// The configuration for these seeds.
 pub fn config(urls: &[String], args: &NodeArgs) -> Result<Config, Failure> {
-    let tls = TlsOptions { ca: args.cacert.clone(), identity: args.cert.clone().zip(args.cert_key.clone()) };
+    let tls = TlsOptions {
+        ca: args.cacert.clone(),
+        identity: args.cert.clone().zip(args.cert_key.clone()),
+    };
     let mut config = Config::new(urls)?.timeout(args.timeout).tls(tls);
     if let Some(user) = &args.user {
         let password = std::env::var("RINGTAIL_PASSWORD").map_err(|_| {
@@ -28,7 +31,8 @@ pub fn config(urls: &[String], args: &NodeArgs) -> Result<Config, Failure> {
         config = config.credentials(user, password);
     }
     if args.verbose {
-        config = config.observer(|event| eprintln!("ringtail: {}", shown(event.to_string().as_bytes())));
+        config =
+            config.observer(|event| eprintln!("ringtail: {}", shown(event.to_string().as_bytes())));
     }
     Ok(config)
 }
@@ -54,8 +58,8 @@ pub fn object(args: &ObjectArgs) -> Result<(Client, ObjectName), Failure> {
         percent_decode(word.as_bytes())
             .map_err(|error| Failure::usage(error.code(), format!("{what}: {error}")))
     };
-    let name =
-        ObjectName::new(bytes("bucket", bucket)?, bytes("key", key)?).of_type(args.bucket_type.0.clone());
+    let name = ObjectName::new(bytes("bucket", bucket)?, bytes("key", key)?)
+        .of_type(args.bucket_type.0.clone());
     let urls: Vec<String> = urls.iter().map(|url| url.to_string_lossy().into_owned()).collect();
     Ok((connect(&urls, &args.node)?, name))
 }
@@ -108,6 +112,7 @@ pub fn progress_bar(length: Option<u64>, stderr_is_free: bool) -> Option<Progres
         return None;
     }
     let style =
-        ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}").ok()?;
+        ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}")
+            .ok()?;
     Some(ProgressBar::new(length).with_style(style))
 }

@@ -31,9 +31,10 @@ pub fn run(args: &RingArgs, out: &mut Output) -> Result<(), Failure> {
 fn urls(sources: &[RingSource]) -> Result<Vec<String>, Failure> {
     let urls = sources.iter().map(|source| match source {
         RingSource::Node(url) => Ok(url.clone()),
-        RingSource::File(_) | RingSource::Stdin => {
-            Err(Failure::usage("one_ring_wanted", "give one ring file, or URLs of nodes of one cluster"))
-        }
+        RingSource::File(_) | RingSource::Stdin => Err(Failure::usage(
+            "one_ring_wanted",
+            "give one ring file, or URLs of nodes of one cluster",
+        )),
     });
     urls.collect()
 }

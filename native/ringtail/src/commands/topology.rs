@@ -28,7 +28,10 @@ pub fn run(args: &TopologyArgs, out: &mut Output) -> Result<(), Failure> {
         Some(token) => {
             let text = client.document(&format!("/topology?from={token}"))?;
             serde_json::from_slice(&text).map_err(|error| {
-                Failure::failed("bad_answer", format!("the node's topology makes no sense: {error}"))
+                Failure::failed(
+                    "bad_answer",
+                    format!("the node's topology makes no sense: {error}"),
+                )
             })?
         }
     };
@@ -38,7 +41,8 @@ pub fn run(args: &TopologyArgs, out: &mut Output) -> Result<(), Failure> {
 
 fn document(view: &View) -> Topology {
     let members = view.snapshot().members().iter().enumerate();
-    let up = members.filter(|(place, _)| view.is_up(*place)).map(|(_, member)| member.uuid).collect();
+    let up =
+        members.filter(|(place, _)| view.is_up(*place)).map(|(_, member)| member.uuid).collect();
     Topology::of(view.snapshot(), view.token(), up)
 }
 
@@ -130,7 +134,11 @@ fn write_changes(difference: &Difference, out: &mut dyn Write) -> io::Result<()>
     changed(&difference.joined, &difference.up).write_plain(out, Some("joined"))?;
     difference.left.iter().try_for_each(|uuid| writeln!(out, "left\t{uuid}"))?;
     changed(&difference.changed, &difference.up).write_plain(out, Some("changed"))?;
-    difference.owners.0.iter().try_for_each(|(index, owner)| writeln!(out, "owner\t{index}\t{owner}"))
+    difference
+        .owners
+        .0
+        .iter()
+        .try_for_each(|(index, owner)| writeln!(out, "owner\t{index}\t{owner}"))
 }
 
 fn write_for_people(difference: &Difference, out: &mut dyn Write) -> io::Result<()> {
@@ -146,7 +154,8 @@ fn write_for_people(difference: &Difference, out: &mut dyn Write) -> io::Result<
         writeln!(out, "\nLeft: {}", left.join(", "))?;
     }
     let moved = difference.owners.0.len();
-    let nothing = moved + difference.joined.len() + difference.changed.len() + difference.left.len() == 0;
+    let nothing =
+        moved + difference.joined.len() + difference.changed.len() + difference.left.len() == 0;
     if nothing {
         return writeln!(out, "Nothing has changed.");
     }

@@ -43,7 +43,9 @@ pub fn text<'a>(term: &Term<'a>, name: &'static str) -> Result<&'a str, Fault> {
 
 /// A list of binaries that hold UTF-8.
 pub fn texts<'a>(term: &Term<'a>, name: &'static str) -> Result<Vec<&'a str>, Fault> {
-    list(term, Fault::Argument(name, "a list of binaries"))?.map(|element| text(&element, name)).collect()
+    list(term, Fault::Argument(name, "a list of binaries"))?
+        .map(|element| text(&element, name))
+        .collect()
 }
 
 /// The keys of a batch, `{Type, Bucket, Key}` each, hashed as they are read.
@@ -58,7 +60,8 @@ pub fn key_hashes<'a>(
     }))
 }
 
-/// The up nodes: `all`, or a list of node names, of which those that are not in the ring hold no partition and do not matter.
+/// The up nodes: `all`, or a list of node names, of which those that are not in the ring hold no
+/// partition and do not matter.
 pub fn up_nodes(ring: &Ring, term: &Term) -> Result<UpNodes, Fault> {
     const EXPECTED: Fault = Fault::Argument("up nodes", "a list of atoms, or the atom all");
     if term.is_atom("all") {

@@ -1,5 +1,5 @@
-//! The one place where a failure becomes a code and a sentence. Both are those of the NIF, so that callers need not know
-//! which of the two they asked.
+//! The one place where a failure becomes a code and a sentence. Both are those of the NIF, so that
+//! callers need not know which of the two they asked.
 
 use std::io;
 use std::sync::Arc;
@@ -96,12 +96,17 @@ impl Fault {
     pub fn detail(&self) -> String {
         match self {
             Self::Argument(name, expected) => format!("{name} must be {expected}"),
-            Self::Arity(given) => format!("the operation takes another number of arguments than {given}"),
+            Self::Arity(given) => {
+                format!("the operation takes another number of arguments than {given}")
+            }
             Self::UnknownOperation(name) => format!(
-                "this companion (version {}) knows no operation {name:?}: install companion and beams of the same version",
+                "this companion (version {}) knows no operation {name:?}: install companion and \
+                 beams of the same version",
                 env!("CARGO_PKG_VERSION")
             ),
-            Self::NoSuchRing => "the companion does not hold this ring (any more): load it again".to_owned(),
+            Self::NoSuchRing => {
+                "the companion does not hold this ring (any more): load it again".to_owned()
+            }
             Self::Decode(error) => error.to_string(),
             Self::NVal(error) => error.to_string(),
             Self::Token(error) => error.to_string(),
@@ -123,7 +128,9 @@ impl Fault {
             Self::Busy(what) => format!("too many requests wait for {what}: try again later"),
             Self::Cancelled => "the request was cancelled".to_owned(),
             Self::IdInUse => "a request of this id is not done yet".to_owned(),
-            Self::Internal(message) => format!("a bug in the companion, please report it: {message}"),
+            Self::Internal(message) => {
+                format!("a bug in the companion, please report it: {message}")
+            }
         }
     }
 }

@@ -79,7 +79,8 @@ impl<J: Send + 'static> Lane<J> {
         Ok(Self { queue, bytes, most_bytes })
     }
 
-    /// Hands a job of that many bytes to a worker, or gives it back if too much waits already. Never waits.
+    /// Hands a job of that many bytes to a worker, or gives it back if too much waits already.
+    /// Never waits.
     pub fn offer(&self, job: J, size: usize) -> Result<(), J> {
         // One that is alone is always taken.
         if self.bytes.fetch_add(size, Ordering::Relaxed) > 0
@@ -115,8 +116,9 @@ mod tests {
     #[test]
     fn a_full_queue_gives_the_job_back_and_takes_it_later() {
         let (lane, permit, results) = lane(1, 1000);
-        let refused =
-            (0..4).find(|&job| lane.offer(job, 1).is_err()).expect("one runs, one waits, no more fit");
+        let refused = (0..4)
+            .find(|&job| lane.offer(job, 1).is_err())
+            .expect("one runs, one waits, no more fit");
         assert!(refused >= 1);
         permit.send(()).unwrap();
         assert_eq!(results.recv(), Ok(0));

@@ -1,8 +1,9 @@
 //! `ringtail port`: serves an Erlang VM over stdin and stdout.
 //!
-//! One thread reads. What is done in microseconds it does itself; the rest goes to workers, and where their queue is full
-//! the answer is `busy`. A thread of its own waits for stdin to be closed, so that nothing that keeps the reader can keep
-//! the process: the VM is gone then, and so is this.
+//! One thread reads. What is done in microseconds it does itself; the rest goes to workers, and
+//! where their queue is full the answer is `busy`. A thread of its own waits for stdin to be
+//! closed, so that nothing that keeps the reader can keep the process: the VM is gone then, and so
+//! is this.
 
 mod arguments;
 mod clusters;
@@ -35,7 +36,8 @@ pub enum Ending {
     Failed(String),
 }
 
-/// Ends the process at once, whatever its threads are doing. Nothing here outlives the process that matters.
+/// Ends the process at once, whatever its threads are doing. Nothing here outlives the process that
+/// matters.
 pub fn exit(ending: Ending) -> ! {
     let (status, message) = match ending {
         Ending::VmGone => (0, None),
@@ -65,8 +67,8 @@ pub fn run() -> Result<(), Failure> {
     }
 }
 
-/// Lets a pipe hold as much as the system allows anybody, so that a piece of an object crosses it at one go and not by turns
-/// of two programs. What cannot be widened works as well, more slowly.
+/// Lets a pipe hold as much as the system allows anybody, so that a piece of an object crosses it
+/// at one go and not by turns of two programs. What cannot be widened works as well, more slowly.
 fn widen(pipe: &File) {
     #[cfg(target_os = "linux")]
     let _ = rustix::pipe::fcntl_setpipe_size(pipe, 1024 * 1024);
@@ -74,7 +76,8 @@ fn widen(pipe: &File) {
     let _ = pipe;
 }
 
-/// Ends the process when the other end of stdin is closed, even while much of what it sent is unread.
+/// Ends the process when the other end of stdin is closed, even while much of what it sent is
+/// unread.
 fn watch(stdin: File) -> io::Result<()> {
     thread::Builder::new().name("watcher".into()).spawn(move || {
         loop {

@@ -3,8 +3,8 @@
 use ringtail_core::term::Term;
 use ringtail_core::topology::{Snapshot, Token, TopologyAnswer, TopologyDigest, node_uuid};
 use ringtail_core::{
-    ClusterPreflist, Index, KeyHash, KeyPreflist, MemberStatus, NVal, NodeId, Position, PreflistKind, Ring,
-    RingSummary, UpNodes,
+    ClusterPreflist, Index, KeyHash, KeyPreflist, MemberStatus, NVal, NodeId, Position,
+    PreflistKind, Ring, RingSummary, UpNodes,
 };
 use ringtail_port_codec::answer::Writer;
 use serde::Serialize;
@@ -64,7 +64,8 @@ operations! {
 }
 
 impl Operation {
-    /// Whether the request is done in about the time it would take to hand it to a worker. Only its shape is looked at.
+    /// Whether the request is done in about the time it would take to hand it to a worker. Only its
+    /// shape is looked at.
     pub fn is_quick(self, arguments: &[Term], frame_bytes: usize) -> bool {
         let n = match self {
             Operation::Primaries | Operation::Preflist => arguments.get(5),
@@ -124,13 +125,20 @@ pub fn perform(rings: &Rings, operation: Operation, arguments: &[Term], out: &mu
             json(out, &document)
         }
         (Operation::Chash, [bucket_type, bucket, key, keyfun]) => {
-            out.binary(args::key_hash([bucket_type, bucket, key], args::keyfun(keyfun)?)?.as_bytes());
+            out.binary(
+                args::key_hash([bucket_type, bucket, key], args::keyfun(keyfun)?)?.as_bytes(),
+            );
             Ok(())
         }
         (Operation::Primaries, [handle, bucket_type, bucket, key, keyfun, n]) => {
             let ring = ring(rings, handle)?;
             let n = args::n_val(n)?;
-            primaries(out, &ring, &args::key_hash([bucket_type, bucket, key], args::keyfun(keyfun)?)?, n)
+            primaries(
+                out,
+                &ring,
+                &args::key_hash([bucket_type, bucket, key], args::keyfun(keyfun)?)?,
+                n,
+            )
         }
         (Operation::Preflist, [handle, bucket_type, bucket, key, keyfun, n, up]) => {
             let ring = ring(rings, handle)?;
@@ -165,14 +173,18 @@ pub fn perform(rings: &Rings, operation: Operation, arguments: &[Term], out: &mu
             let (token, canonical) = version(token, canonical)?;
             json(out, &TopologyAnswer::full(token, canonical, &args::texts(up, "up nodes")?)?)
         }
-        (Operation::TopologyDifference, [from_token, from_canonical, to_token, to_canonical, up]) => {
+        (
+            Operation::TopologyDifference,
+            [from_token, from_canonical, to_token, to_canonical, up],
+        ) => {
             let from = version(from_token, from_canonical)?;
             let to = version(to_token, to_canonical)?;
             json(out, &TopologyAnswer::since(from, to, &args::texts(up, "up nodes")?)?)
         }
         (Operation::NodeUuid, [cluster, node]) => {
-            let cluster: Uuid =
-                args::text(cluster, "cluster")?.parse().map_err(|_| Fault::Argument("cluster", "a UUID"))?;
+            let cluster: Uuid = args::text(cluster, "cluster")?
+                .parse()
+                .map_err(|_| Fault::Argument("cluster", "a UUID"))?;
             out.binary(node_uuid(cluster, args::text(node, "node")?).to_string().as_bytes());
             Ok(())
         }
@@ -261,7 +273,10 @@ fn document(ring: &Ring, kind: &Term, out: &mut Writer) -> Done {
         Some("cluster_preflist") => json(out, &ClusterPreflist::of(ring)),
         Some("ring_summary") => json(out, &RingSummary::of(ring, false)),
         Some("ring_summary_owners") => json(out, &RingSummary::of(ring, true)),
-        _ => Err(Fault::Argument("document", "cluster_preflist, ring_summary or ring_summary_owners")),
+        _ => Err(Fault::Argument(
+            "document",
+            "cluster_preflist, ring_summary or ring_summary_owners",
+        )),
     }
 }
 

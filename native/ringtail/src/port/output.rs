@@ -1,9 +1,10 @@
 //! Stdout: whole frames from many threads.
 //!
-//! Workers of the slow lane hand their answers to one thread through a bounded queue; it writes as many at once as are there.
-//! The reader writes its own answers itself, many at once where many requests came at once, which saves two changes of threads
-//! on the way of the shortest requests; so do those who carry out the requests of a cluster. A VM that does not read makes all
-//! of them wait; a VM that is gone ends the process.
+//! Workers of the slow lane hand their answers to one thread through a bounded queue; it writes as
+//! many at once as are there. The reader writes its own answers itself, many at once where many
+//! requests came at once, which saves two changes of threads on the way of the shortest requests;
+//! so do those who carry out the requests of a cluster. A VM that does not read makes all of them
+//! wait; a VM that is gone ends the process.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -66,7 +67,11 @@ fn write(sink: &Mutex<File>, frames: &[u8]) {
     match sink.write_all(frames) {
         Ok(()) => {}
         // Nobody is left to be served.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => super::exit(super::Ending::VmGone),
-        Err(error) => super::exit(super::Ending::Failed(format!("cannot write to stdout: {error}"))),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            super::exit(super::Ending::VmGone)
+        }
+        Err(error) => {
+            super::exit(super::Ending::Failed(format!("cannot write to stdout: {error}")))
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! The rings the VM has sent.
 //!
-//! A ring goes by the digest of its bytes, given by the VM: a digest can never come to mean another ring, whichever of
-//! the two programs was restarted in between. Who holds a ring on the Erlang side holds its bytes, too, and sends them again
-//! when they are not here. So only the rings in use need to be kept, and nobody has to say when one is no longer wanted.
+//! A ring goes by the digest of its bytes, given by the VM: a digest can never come to mean another
+//! ring, whichever of the two programs was restarted in between. Who holds a ring on the Erlang
+//! side holds its bytes, too, and sends them again when they are not here. So only the rings in use
+//! need to be kept, and nobody has to say when one is no longer wanted.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,7 +61,8 @@ mod tests {
 
     fn ring() -> Ring {
         let size = RingSize::new(1).unwrap();
-        let owners = size.positions().map(|position| (size.index_of(position), "n@h".into())).collect();
+        let owners =
+            size.positions().map(|position| (size.index_of(position), "n@h".into())).collect();
         Ring::from_parts(RingParts { owners, ..RingParts::default() }).unwrap()
     }
 

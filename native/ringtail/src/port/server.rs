@@ -21,7 +21,8 @@ use super::{Ending, exit};
 const WAITING: usize = 256;
 const WAITING_BYTES: usize = 128 * 1024 * 1024;
 
-/// Answers of the reader are written when so much has come together, or when no request is left in its buffer.
+/// Answers of the reader are written when so much has come together, or when no request is left in
+/// its buffer.
 const BATCH: usize = 256 * 1024;
 
 /// The reader's side of the server.
@@ -50,7 +51,8 @@ impl Server {
         let rings = Arc::new(Rings::default());
         let running = Running::default();
         let workers = thread::available_parallelism().map_or(2, usize::from).clamp(2, 4);
-        let (work_rings, work_output, work_running) = (rings.clone(), output.clone(), running.clone());
+        let (work_rings, work_output, work_running) =
+            (rings.clone(), output.clone(), running.clone());
         let slow = Lane::start("worker", workers, WAITING, WAITING_BYTES, move |job: Job| {
             let mut frame = Vec::new();
             work(&work_rings, &job, &mut frame);
@@ -79,7 +81,9 @@ impl Server {
             },
             Received::TooLarge { length, head } => match id_of_head(head) {
                 Some(id) => self.refuse(id, &Fault::FrameTooLarge(length)),
-                None => exit(Ending::Garbage(format!("a frame of {length} bytes begins like no request"))),
+                None => exit(Ending::Garbage(format!(
+                    "a frame of {length} bytes begins like no request"
+                ))),
             },
         }
         if self.answers.len() >= BATCH {
@@ -137,10 +141,21 @@ fn work(rings: &Rings, job: &Job, out: &mut Vec<u8>) {
 }
 
 /// Writes the answer of an operation, whatever happens in it.
-fn answer_call(rings: &Rings, id: u64, operation: Operation, arguments: &[Term], out: &mut Vec<u8>) {
+fn answer_call(
+    rings: &Rings,
+    id: u64,
+    operation: Operation,
+    arguments: &[Term],
+    out: &mut Vec<u8>,
+) {
     let start = out.len();
     let performed = catch_unwind(AssertUnwindSafe(|| {
-        answer::ok(out, id, |writer| perform(rings, operation, arguments, writer), Fault::AnswerTooLarge)
+        answer::ok(
+            out,
+            id,
+            |writer| perform(rings, operation, arguments, writer),
+            Fault::AnswerTooLarge,
+        )
     }));
     let fault = match performed {
         Ok(Ok(())) => return,

@@ -44,7 +44,13 @@ fn files_that_are_no_ring() {
         ("term", "not_a_ring", "data/ring"),
     ] {
         refused(&dir, &["ring", name], 1, code, &[name, hint]);
-        refused(&dir, &["preflist", "--ring", name, "--bucket", "b", "--key", "k"], 1, code, &[name, hint]);
+        refused(
+            &dir,
+            &["preflist", "--ring", name, "--bucket", "b", "--key", "k"],
+            1,
+            code,
+            &[name, hint],
+        );
         refused(&dir, &["keys", "--ring", name, "--bucket", "b"], 1, code, &[name, hint]);
     }
 }
@@ -53,8 +59,9 @@ fn files_that_are_no_ring() {
 fn values_that_make_no_sense() {
     let dir = Dir::new();
     let ring = ring_file("spread8x3");
-    let with =
-        |more: &[&'static str]| [&["preflist", "--ring", ring.as_str(), "--bucket", "b"], more].concat();
+    let with = |more: &[&'static str]| {
+        [&["preflist", "--ring", ring.as_str(), "--bucket", "b"], more].concat()
+    };
     for (more, code, hints) in [
         (&["--key", "k", "--n", "0"][..], "n_val_zero", &["--n"][..]),
         (&["--key", "k", "--n", "9"], "n_val_too_large", &["--n", "8"]),
@@ -85,7 +92,13 @@ fn values_that_make_no_sense() {
     refused(&dir, &["keys", "--ring", "-", "--bucket", "b"], 2, "stdin_twice", &["file"]);
     refused(&dir, &["ring"], 2, "usage", &["FILE"]);
     refused(&dir, &["rings", &ring], 2, "usage", &["rings"]);
-    refused(&dir, &["ring", &ring, "http://10.0.0.1:8098"], 2, "one_ring_wanted", &["URLs of nodes"]);
+    refused(
+        &dir,
+        &["ring", &ring, "http://10.0.0.1:8098"],
+        2,
+        "one_ring_wanted",
+        &["URLs of nodes"],
+    );
 }
 
 #[test]

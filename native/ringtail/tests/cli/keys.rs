@@ -1,4 +1,5 @@
-//! `ringtail keys`: every line against `ringtail preflist`, riak_core's recorded answers and the core's own.
+//! `ringtail keys`: every line against `ringtail preflist`, riak_core's recorded answers and the
+//! core's own.
 
 use ringtail_core::{Keyfun, NVal, Ring, hash_key};
 use serde_json::{Value, json};
@@ -14,7 +15,8 @@ fn recorded_primaries() {
         let key = line["key"].as_str().unwrap();
         let args = ["keys", "--ring", &ring, "--bucket", &bucket, "--n", &n, "--hex"];
         let primaries = line["primaries"].as_array().unwrap();
-        let nodes: Vec<&str> = primaries.iter().map(|primary| primary[1].as_str().unwrap()).collect();
+        let nodes: Vec<&str> =
+            primaries.iter().map(|primary| primary[1].as_str().unwrap()).collect();
         let index = primaries[0][0].as_str().unwrap();
         assert_eq!(
             dir.says_of(&args, key.as_bytes()),
@@ -24,7 +26,8 @@ fn recorded_primaries() {
     }
 }
 
-/// Lists for every position are cut from one text; each must be what the core says, around the end of the ring as well.
+/// Lists for every position are cut from one text; each must be what the core says, around the end
+/// of the ring as well.
 #[test]
 fn every_position_and_n_as_the_core_says() {
     let dir = Dir::new();
@@ -40,8 +43,10 @@ fn every_position_and_n_as_the_core_says() {
             let mut positions = std::collections::BTreeSet::new();
             for (line, key) in text.lines().zip(&keys) {
                 let hash = hash_key(b"t", b"b", key.as_bytes(), Keyfun::Std);
-                let primaries: Vec<_> = ring.primaries(&hash, NVal::new(n).unwrap()).unwrap().collect();
-                let nodes: Vec<&str> = primaries.iter().map(|primary| ring.node_name(primary.node)).collect();
+                let primaries: Vec<_> =
+                    ring.primaries(&hash, NVal::new(n).unwrap()).unwrap().collect();
+                let nodes: Vec<&str> =
+                    primaries.iter().map(|primary| ring.node_name(primary.node)).collect();
                 let index = ring.index(primaries[0].position);
                 assert_eq!(line, format!("{key}\t{index}\t{}", nodes.join(",")));
                 positions.insert(primaries[0].position);
@@ -83,8 +88,10 @@ fn keys_are_bytes_and_are_printed_without_ambiguity() {
     assert_eq!(printed(&lines), ["a b", "50%25", "t%09b", "cr%0D", "", "%FF", "ö", "last"]);
     let nulls = dir.says_of(&[&args[..], &["--null"]].concat(), b"a\nb\0\0last");
     assert_eq!(printed(&nulls), ["a%0Ab", "", "last"]);
-    let hex =
-        dir.says_of(&[&args[..], &["--hex"]].concat(), b"612062\r\n353025\n\nFF\nc3B6\n6C617374\n610a62");
+    let hex = dir.says_of(
+        &[&args[..], &["--hex"]].concat(),
+        b"612062\r\n353025\n\nFF\nc3B6\n6C617374\n610a62",
+    );
     assert_eq!(printed(&hex), ["612062", "353025", "", "ff", "c3b6", "6c617374", "610a62"]);
     let (lines, nulls, hex) = (places(&lines), places(&nulls), places(&hex));
     assert_eq!(
@@ -93,9 +100,11 @@ fn keys_are_bytes_and_are_printed_without_ambiguity() {
         "one key, one place, however it was given"
     );
     // What was printed goes back in through --key.
-    let said = dir.json(&["preflist", "--ring", &ring, "--bucket", "b", "--key", "t%09b", "--json"]);
+    let said =
+        dir.json(&["preflist", "--ring", &ring, "--bucket", "b", "--key", "t%09b", "--json"]);
     assert!(
-        places(&dir.says_of(&args, b"t\tb"))[0].starts_with(said["preflist"][0]["index"].as_str().unwrap())
+        places(&dir.says_of(&args, b"t\tb"))[0]
+            .starts_with(said["preflist"][0]["index"].as_str().unwrap())
     );
 }
 
@@ -148,7 +157,9 @@ fn a_file_and_stdin_give_the_same() {
 fn counts_are_those_of_the_printed_lines() {
     let dir = Dir::new();
     let keys: String = (0..3000).map(|i| format!("user{i}\n")).collect();
-    for (name, n) in [("spread64x5", "1"), ("spread64x5", "3"), ("spread8x3", "8"), ("twice16x2", "3")] {
+    for (name, n) in
+        [("spread64x5", "1"), ("spread64x5", "3"), ("spread8x3", "8"), ("twice16x2", "3")]
+    {
         let ring = ring_file(name);
         let args = ["keys", "--ring", &ring, "--bucket", "b", "--n", n];
         let mut expected = std::collections::BTreeMap::<String, [u64; 3]>::new();
@@ -172,7 +183,9 @@ fn counts_are_those_of_the_printed_lines() {
         let document = dir.says_of(&[&args[..], &["--json"]].concat(), keys.as_bytes());
         let nodes: Vec<Value> = expected
             .iter()
-            .map(|(node, [keys, first, copies])| json!({"node": node, "keys": keys, "first": first, "copies": copies}))
+            .map(|(node, [keys, first, copies])| {
+                json!({"node": node, "keys": keys, "first": first, "copies": copies})
+            })
             .collect();
         let document: Value = serde_json::from_str(&document).unwrap();
         assert_eq!((&document["nodes"], &document["keys"]), (&json!(nodes), &json!(3000)));
@@ -182,8 +195,8 @@ fn counts_are_those_of_the_printed_lines() {
 
 #[test]
 fn nodes_without_keys_are_counted_as_zero() {
-    let said =
-        Dir::new().says_of(&["keys", "--ring", &ring_file("single8"), "--bucket", "b", "--count"], b"");
+    let said = Dir::new()
+        .says_of(&["keys", "--ring", &ring_file("single8"), "--bucket", "b", "--count"], b"");
     assert_eq!(said, "riak1@10.0.0.1\t0\t0\t0\ntotal\t0\t0\t0\n");
 }
 
@@ -193,7 +206,9 @@ fn recorded_hashes_of_long_names() {
     let ring = ring_file("spread64x5");
     let decoded = Ring::decode(&std::fs::read(&ring).unwrap()).unwrap();
     let mut longest = 0;
-    for line in sample("chash.jsonl", 1).iter().filter(|line| line["key"].as_str().unwrap().len() > 4000) {
+    for line in
+        sample("chash.jsonl", 1).iter().filter(|line| line["key"].as_str().unwrap().len() > 4000)
+    {
         let hash = line["std"].as_str().unwrap().parse().unwrap();
         let args = [
             "keys",
@@ -207,8 +222,11 @@ fn recorded_hashes_of_long_names() {
         if args[6].len() > 100_000 {
             continue;
         }
-        let text = dir.says_of(&[&args[..], &["--hex"]].concat(), line["key"].as_str().unwrap().as_bytes());
-        assert!(places(&text)[0].starts_with(&format!("{}\t", decoded.index(decoded.position(&hash)))));
+        let text = dir
+            .says_of(&[&args[..], &["--hex"]].concat(), line["key"].as_str().unwrap().as_bytes());
+        assert!(
+            places(&text)[0].starts_with(&format!("{}\t", decoded.index(decoded.position(&hash))))
+        );
         longest = longest.max(bytes(&line["key"]).len());
     }
     assert!(longest > 2000, "no long key was tried");
@@ -219,7 +237,8 @@ fn a_key_of_a_mebibyte_passes() {
     let dir = Dir::new();
     let ring = ring_file("spread64x5");
     let key = "k".repeat(1 << 20);
-    let text = dir.says_of(&["keys", "--ring", &ring, "--bucket", "b"], format!("a\n{key}\nz").as_bytes());
+    let text =
+        dir.says_of(&["keys", "--ring", &ring, "--bucket", "b"], format!("a\n{key}\nz").as_bytes());
     assert_eq!(printed(&text), ["a", &key, "z"]);
     let decoded = Ring::decode(&std::fs::read(&ring).unwrap()).unwrap();
     let position = decoded.position(&hash_key(b"default", b"b", key.as_bytes(), Keyfun::Std));

@@ -15,10 +15,29 @@ fn an_object_goes_there_and_back_with_all_it_bears() {
     let (dir, cluster) = (Dir::new(), Cluster::start(4));
     let (dead, url) = ("http://127.0.0.1:1", cluster.url(1));
     dir.file("in", BINARY);
-    let put =
-        ["put", dead, &url, "--type", "mult", "b%2Fc", "k%00+", "--file", "in", "--content-type", "image/x"];
-    let fields =
-        ["--meta", "Colour=blue=ish", "--meta", "n=1", "--index", "age_int=7", "--index", "age_int=8"];
+    let put = [
+        "put",
+        dead,
+        &url,
+        "--type",
+        "mult",
+        "b%2Fc",
+        "k%00+",
+        "--file",
+        "in",
+        "--content-type",
+        "image/x",
+    ];
+    let fields = [
+        "--meta",
+        "Colour=blue=ish",
+        "--meta",
+        "n=1",
+        "--index",
+        "age_int=7",
+        "--index",
+        "age_int=8",
+    ];
     assert_eq!(dir.says(&[&put[..], &fields].concat()), "");
     let at = |command: &'static str| [command, &url, "--type", "mult", "b%2Fc", "k%00+"];
     assert_eq!(dir.run(&at("get")).stdout, BINARY);
@@ -61,8 +80,11 @@ fn verbose_tells_which_node_was_chosen_and_why() {
     let output = dir.run_with(&["put", "-v", &url, "--type", "n1", "b", "k", "--file", "-"], b"x");
     let text = String::from_utf8(output.stderr).unwrap();
     let primary = cluster.primaries("n1", "b", "k")[0];
-    let expected =
-        format!("chose {} at {}: the only primary of the key", cluster.name(primary), cluster.url(primary));
+    let expected = format!(
+        "chose {} at {}: the only primary of the key",
+        cluster.name(primary),
+        cluster.url(primary)
+    );
     assert!(text.contains(&expected), "{text}");
     assert!(text.contains(&format!("topology {} from {url}", cluster.token())), "{text}");
 }
@@ -73,7 +95,10 @@ fn siblings_are_an_error_that_names_them_or_one_document() {
     let url = cluster.url(0);
     let at = |command: &'static str| [command, &url, "--type", "mult", "b", "s"];
     for content in ["one", "two"] {
-        said(dir.run_with(&[&at("put")[..], &["--content-type", "text/plain"]].concat(), content.as_bytes()));
+        said(dir.run_with(
+            &[&at("put")[..], &["--content-type", "text/plain"]].concat(),
+            content.as_bytes(),
+        ));
     }
     let (status, text) = complaint(&dir.run(&at("get")));
     assert_eq!(status, 1);
@@ -135,7 +160,12 @@ fn what_goes_wrong_has_its_status_and_says_what_to_do() {
         (&["get", &url, "b", "k", "--timeout", "0"], 2, "usage", "--timeout"),
         (&["get", &url, "b", "k", "--user", "ann"], 2, "no_password", "RINGTAIL_PASSWORD"),
         (&["get", &url, "b", "k", "--cert", "x"], 2, "usage", "--cert-key"),
-        (&["get", "https://127.0.0.1:1", "b", "k", "--cacert", "none.pem"], 2, "bad_tls", "none.pem"),
+        (
+            &["get", "https://127.0.0.1:1", "b", "k", "--cacert", "none.pem"],
+            2,
+            "bad_tls",
+            "none.pem",
+        ),
         (&["get", &url, "--type", "none", "b", "k"], 3, "no_bucket_type", "riak admin bucket-type"),
         (&["get", &plain, "b", "k"], 1, "not_ringtail", "ringtail:start()"),
         (&["get", "http://127.0.0.1:1", "b", "k"], 4, "unreachable", "refused"),
@@ -149,7 +179,8 @@ fn what_goes_wrong_has_its_status_and_says_what_to_do() {
     ] {
         let (said, text) = complaint(&dir.run(&[&["--json"], args].concat()));
         assert_eq!(said, status, "{args:?}: {text}");
-        let error: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{args:?}: {text}"));
+        let error: Value =
+            serde_json::from_str(&text).unwrap_or_else(|_| panic!("{args:?}: {text}"));
         assert_eq!(error["error"], code, "{args:?}: {text}");
         assert!(error["message"].as_str().unwrap().contains(hint), "{args:?}: {text}");
     }
@@ -164,11 +195,14 @@ fn large_objects_show_a_bar_on_a_terminal_and_nothing_in_a_pipe() {
     let url = cluster.url(0);
     let large: Vec<u8> = (0..5_000_000u32).map(|at| (at >> 7) as u8).collect();
     dir.file("large", &large);
-    for args in [&["put", &url, "b", "k", "--file", "large"][..], &["get", &url, "b", "k", "--file", "back"]]
-    {
+    for args in [
+        &["put", &url, "b", "k", "--file", "large"][..],
+        &["get", &url, "b", "k", "--file", "back"],
+    ] {
         let (master, slave) = terminal();
         let mut command = dir.ringtail(args);
-        let mut child = command.env("TERM", "xterm").stdout(Stdio::null()).stderr(slave).spawn().unwrap();
+        let mut child =
+            command.env("TERM", "xterm").stdout(Stdio::null()).stderr(slave).spawn().unwrap();
         drop(command);
         let text = screen(master);
         assert!(child.wait().unwrap().success(), "{text}");

@@ -58,7 +58,8 @@ fn a_full_disk_is_an_error() {
     let dir = Dir::new();
     let ring = ring_file("spread64x5");
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let output = dir.ringtail(&["ring", &ring]).stdout(full).stderr(Stdio::piped()).output().unwrap();
+    let output =
+        dir.ringtail(&["ring", &ring]).stdout(full).stderr(Stdio::piped()).output().unwrap();
     let (status, text) = complaint(&output);
     assert_eq!(status, 1);
     assert!(text.contains("cannot write the output"), "{text}");
@@ -77,10 +78,15 @@ fn memory_does_not_grow_with_the_input() {
     let dir = Dir::new();
     let ring = ring_file("spread64x5");
     let chunk = format!("{}\n", "k".repeat(1023)).repeat(1024);
-    // Where keys hash makes no difference to memory, so the slow hash of an unoptimised build is left out.
-    for (extra, large) in [(None, 200 << 20), (Some("--count"), 40 << 20), (Some("--json"), 40 << 20)] {
-        let mut command = dir.ringtail(&["keys", "--ring", &ring, "--bucket", "b", "--keyfun", "bucketonly"]);
-        let mut child = command.args(extra).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    // Where keys hash makes no difference to memory, so the slow hash of an unoptimised build is
+    // left out.
+    for (extra, large) in
+        [(None, 200 << 20), (Some("--count"), 40 << 20), (Some("--json"), 40 << 20)]
+    {
+        let mut command =
+            dir.ringtail(&["keys", "--ring", &ring, "--bucket", "b", "--keyfun", "bucketonly"]);
+        let mut child =
+            command.args(extra).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let mut written = 0;
         let mut after_small = 0;
@@ -94,7 +100,10 @@ fn memory_does_not_grow_with_the_input() {
         let after_large = peak_memory(&child);
         drop(stdin);
         assert!(child.wait().unwrap().success());
-        assert!(after_large <= after_small + 256, "{extra:?}: from {after_small} to {after_large} KiB");
+        assert!(
+            after_large <= after_small + 256,
+            "{extra:?}: from {after_small} to {after_large} KiB"
+        );
         assert!(after_large < 32 << 10, "{extra:?}: {after_large} KiB");
     }
 }

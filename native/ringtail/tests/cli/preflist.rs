@@ -28,7 +28,8 @@ fn recorded_preflists() {
         let ring_file = ring_file(ring);
         let key = line["key"].as_str().unwrap();
         let mut args = vec![
-            "preflist", "--ring", &ring_file, "--bucket", &bucket, "--key", key, "--hex", "--n", &n, "--json",
+            "preflist", "--ring", &ring_file, "--bucket", &bucket, "--key", key, "--hex", "--n",
+            &n, "--json",
         ];
         let down = down(&ring_facts(ring), &line["up"]);
         if !down.is_empty() {
@@ -51,7 +52,8 @@ fn recorded_preflists() {
 fn plain_text_says_the_same_as_json() {
     let dir = Dir::new();
     let ring = ring_file("spread64x5");
-    let args = ["preflist", "--ring", &ring, "--bucket", "b", "--key", "k", "--down", "riak3@10.0.0.3"];
+    let args =
+        ["preflist", "--ring", &ring, "--bucket", "b", "--key", "k", "--down", "riak3@10.0.0.3"];
     let document = dir.json(&[&args[..], &["--json"]].concat());
     let expected: Vec<String> = document["preflist"]
         .as_array()
@@ -75,9 +77,11 @@ fn plain_text_says_the_same_as_json() {
 fn notations_of_one_key_give_one_answer() {
     let dir = Dir::new();
     let ring = ring_file("spread1024x12");
-    let say = |rest: &[&str]| dir.says(&[&["preflist", "--ring", ring.as_str(), "--bucket"], rest].concat());
-    let expected =
-        say(&["b", "--key", "a/b %+"].map(|text| if text == "a/b %+" { "a%2fb%20%25%2B" } else { text }));
+    let say = |rest: &[&str]| {
+        dir.says(&[&["preflist", "--ring", ring.as_str(), "--bucket"], rest].concat())
+    };
+    let expected = say(&["b", "--key", "a/b %+"]
+        .map(|text| if text == "a/b %+" { "a%2fb%20%25%2B" } else { text }));
     assert_eq!(say(&["%62", "--key", "a/b %25+"]), expected);
     assert_eq!(say(&["b", "--key", "612f6220252B", "--hex"]), expected);
     assert_ne!(say(&["b", "--key", "a/b %25%20"]), expected, "a plus is a plus");
@@ -92,7 +96,9 @@ fn bytes_that_are_not_utf8_may_be_given_raw() {
     let dir = Dir::new();
     let ring = ring_file("spread1024x12");
     let mut command = dir.ringtail(&["preflist", "--ring", &ring, "--bucket", "b", "--key"]);
-    let raw = crate::support::said(command.arg(std::ffi::OsStr::from_bytes(b"\xff\xfe")).output().unwrap());
+    let raw = crate::support::said(
+        command.arg(std::ffi::OsStr::from_bytes(b"\xff\xfe")).output().unwrap(),
+    );
     assert_eq!(raw, dir.says(&["preflist", "--ring", &ring, "--bucket", "b", "--key", "%FF%fe"]));
 }
 
@@ -109,7 +115,8 @@ fn recorded_hashes_of_both_keyfuns_give_the_partition() {
         let [bucket_type, bucket, key] = &arguments;
         for keyfun in ["std", "bucketonly"] {
             let hash: ringtail_core::KeyHash = line[keyfun].as_str().unwrap().parse().unwrap();
-            // In a ring of 64 the first six bits say into which partition a hash falls; the next one is its primary.
+            // In a ring of 64 the first six bits say into which partition a hash falls; the next
+            // one is its primary.
             let position = (usize::from(hash.as_bytes()[0] >> 2) + 1) % 64;
             let said = dir.json(&[
                 "preflist",
@@ -128,7 +135,11 @@ fn recorded_hashes_of_both_keyfuns_give_the_partition() {
                 "--json",
             ]);
             let expected = json!([{
-                "node": owners[position][1], "partition": position, "index": owners[position][0], "primary": true, "up": true
+                "node": owners[position][1],
+                "partition": position,
+                "index": owners[position][0],
+                "primary": true,
+                "up": true,
             }]);
             assert_eq!(said["preflist"], expected, "{line} {:?}", bytes(&line["key"]));
         }
@@ -139,7 +150,8 @@ fn recorded_hashes_of_both_keyfuns_give_the_partition() {
 fn all_nodes_down_is_an_empty_preflist() {
     let dir = Dir::new();
     let ring = ring_file("single8");
-    let args = ["preflist", "--ring", &ring, "--bucket", "b", "--key", "k", "--down", "riak1@10.0.0.1"];
+    let args =
+        ["preflist", "--ring", &ring, "--bucket", "b", "--key", "k", "--down", "riak1@10.0.0.1"];
     assert_eq!(dir.says(&args), "");
     assert_eq!(dir.json(&[&args[..], &["--json"]].concat()), json!({"preflist": []}));
 }

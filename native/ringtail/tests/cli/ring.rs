@@ -10,17 +10,24 @@ fn json_says_what_riak_core_says_of_every_recorded_ring() {
     for name in ring_names() {
         let expected = ring_facts(&name);
         let said = dir.json(&["ring", "--owners", "--json", &ring_file(&name)]);
-        for field in
-            ["ring_size", "cluster_name", "claimant", "nodename", "rvsn_sum", "vclock_sum", "resizing"]
-        {
+        for field in [
+            "ring_size",
+            "cluster_name",
+            "claimant",
+            "nodename",
+            "rvsn_sum",
+            "vclock_sum",
+            "resizing",
+        ] {
             assert_eq!(said[field], expected[field], "{name} {field}");
         }
         let members = list(&said["members"], |m| json!({"node": m["node"], "status": m["status"]}));
         let expected_members =
             list(&expected["members"], |m| json!({"node": m["node"], "status": m["status"]}));
         assert_eq!(members, expected_members, "{name}");
-        let pending =
-            list(&said["pending"], |p| json!([p["index"], p["owner"], p["next_owner"], p["status"]]));
+        let pending = list(&said["pending"], |p| {
+            json!([p["index"], p["owner"], p["next_owner"], p["status"]])
+        });
         assert_eq!(pending, *expected["pending"].as_array().unwrap(), "{name}");
         let owners = list(&said["owners"], |o| json!([o["index"], o["node"]]));
         assert_eq!(owners, *expected["owners"].as_array().unwrap(), "{name}");
@@ -47,17 +54,23 @@ fn plain_text_says_the_same_as_json() {
         let document = dir.json(&["ring", "--owners", "--json", &ring]);
         let text = dir.says(&["ring", "--owners", &ring]);
         let of_kind = |kind: &str| -> Vec<Vec<String>> {
-            let lines = text.lines().map(|line| line.split('\t').map(str::to_owned).collect::<Vec<_>>());
+            let lines =
+                text.lines().map(|line| line.split('\t').map(str::to_owned).collect::<Vec<_>>());
             lines.filter(|fields| fields[0] == kind).map(|fields| fields[1..].to_vec()).collect()
         };
         assert_eq!(of_kind("ring_size"), [[document["ring_size"].to_string()]]);
         assert_eq!(of_kind("cluster_name"), [[document["cluster_name"].as_str().unwrap()]]);
-        assert_eq!(of_kind("resizing"), [[if document["resizing"] == true { "yes" } else { "no" }]]);
+        assert_eq!(
+            of_kind("resizing"),
+            [[if document["resizing"] == true { "yes" } else { "no" }]]
+        );
         let rows = |table: &str, columns: &[&str]| -> Vec<Vec<String>> {
             let text = |value: &Value| match value {
                 Value::Null => "-".to_owned(),
                 Value::String(text) => text.clone(),
-                Value::Number(number) if number.is_f64() => format!("{:.2}", number.as_f64().unwrap()),
+                Value::Number(number) if number.is_f64() => {
+                    format!("{:.2}", number.as_f64().unwrap())
+                }
                 other => other.to_string(),
             };
             let row = |entry: &Value| columns.iter().map(|&column| text(&entry[column])).collect();

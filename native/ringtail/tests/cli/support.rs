@@ -93,7 +93,9 @@ pub fn ring_names() -> Vec<String> {
         .join("rings")
         .read_dir()
         .unwrap()
-        .filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(".etf")?.to_owned()))
+        .filter_map(|entry| {
+            Some(entry.unwrap().file_name().to_str()?.strip_suffix(".etf")?.to_owned())
+        })
         .collect();
     names.sort();
     assert!(names.len() >= 18, "vectors are missing: {names:?}");
@@ -102,7 +104,8 @@ pub fn ring_names() -> Vec<String> {
 
 /// What riak_core says of a recorded ring.
 pub fn ring_facts(name: &str) -> Value {
-    serde_json::from_slice(&std::fs::read(vectors().join(format!("rings/{name}.json"))).unwrap()).unwrap()
+    serde_json::from_slice(&std::fs::read(vectors().join(format!("rings/{name}.json"))).unwrap())
+        .unwrap()
 }
 
 /// Every `step`th line of a file of recorded answers.

@@ -21,7 +21,8 @@ pub fn terminal() -> (File, File) {
     (master.into(), slave)
 }
 
-/// All that is written to a terminal until its last writer is gone, which Linux reports as an error.
+/// All that is written to a terminal until its last writer is gone, which Linux reports as an
+/// error.
 pub fn screen(mut master: File) -> String {
     let mut text = Vec::new();
     let mut part = [0; 4096];
@@ -69,12 +70,18 @@ fn a_preflist_is_shown_with_what_was_asked_and_which_primaries_are_down() {
     let dir = Dir::new();
     let ring = ring_file("spread64x5");
     let args = ["preflist", "--ring", &ring, "--bucket", "b", "--key", "a%00"];
-    let first =
-        dir.json(&[&args[..], &["--json"]].concat())["preflist"][0]["node"].as_str().unwrap().to_owned();
+    let first = dir.json(&[&args[..], &["--json"]].concat())["preflist"][0]["node"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let text = seen(dir.ringtail(&[&args[..], &["--down", &first]].concat()));
-    for part in
-        ["Key          a%00\n", "NODE", "primary", "fallback", &format!("Primaries that are down: {first}\n")]
-    {
+    for part in [
+        "Key          a%00\n",
+        "NODE",
+        "primary",
+        "fallback",
+        &format!("Primaries that are down: {first}\n"),
+    ] {
         assert!(text.contains(part), "{part:?} is not in {text}");
     }
     assert!(!seen(dir.ringtail(&args)).contains("down"));
@@ -86,12 +93,16 @@ fn keys_are_shown_in_columns_and_counts_in_a_table() {
     let ring = ring_file("spread64x5");
     dir.file("keys", b"one\ntwo\n");
     let text = seen(dir.ringtail(&["keys", "--ring", &ring, "--bucket", "b", "keys"]));
-    let starts: Vec<&str> = text.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    let starts: Vec<&str> =
+        text.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
     assert_eq!(starts, ["KEY", "one", "two"]);
     assert!(!text.contains('\t'));
     let text = seen(dir.ringtail(&["keys", "--ring", &ring, "--bucket", "b", "keys", "--count"]));
     assert!(text.starts_with("NODE"), "{text}");
-    assert_eq!(text.lines().last().unwrap().split_whitespace().collect::<Vec<_>>(), ["total", "2", "2", "6"]);
+    assert_eq!(
+        text.lines().last().unwrap().split_whitespace().collect::<Vec<_>>(),
+        ["total", "2", "2", "6"]
+    );
 }
 
 #[test]
@@ -142,7 +153,8 @@ fn keys_typed_at_a_terminal_are_answered_one_by_one() {
     let ring = ring_file("spread64x5");
     let (mut master, slave) = terminal();
     let mut command = dir.ringtail(&["keys", "--ring", &ring, "--bucket", "b"]);
-    let mut child = command.stdin(slave).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        command.stdin(slave).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(command);
     let mut stdout = io::BufReader::new(child.stdout.take().unwrap());
     for key in ["first", "second"] {

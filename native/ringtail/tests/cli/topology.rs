@@ -17,8 +17,12 @@ fn a_topology_is_shown_to_programs_and_scripts() {
     assert_eq!(document["owners"].as_object().unwrap().len(), 64);
     let text = dir.says(&["topology", &url]);
     assert!(text.starts_with(&format!("token\t{}\ncluster\ttest\n", cluster.token())), "{text}");
-    let member =
-        format!("member\t{}\t{}\tvalid\tup\t16\t{}", cluster.name(1), cluster.uuid(1), cluster.url(1));
+    let member = format!(
+        "member\t{}\t{}\tvalid\tup\t16\t{}",
+        cluster.name(1),
+        cluster.uuid(1),
+        cluster.url(1)
+    );
     assert!(text.lines().any(|line| line == member), "{member:?} is not in {text}");
 }
 
@@ -49,7 +53,10 @@ fn a_watcher_is_told_every_change_as_it_comes() {
     let before = cluster.token().to_string();
     cluster.relocate(1);
     let change = next();
-    assert_eq!((&change["full"], change["from"].as_str()), (&Value::Bool(false), Some(before.as_str())));
+    assert_eq!(
+        (&change["full"], change["from"].as_str()),
+        (&Value::Bool(false), Some(before.as_str()))
+    );
     assert_eq!(change["changed"][0]["endpoints"][0]["port"], cluster.port(1));
     cluster.leave(2);
     assert_eq!(next()["left"][0], cluster.uuid(2).to_string());
@@ -64,7 +71,11 @@ fn the_ring_of_a_running_cluster() {
     let text = dir.says(&["ring", &url, "--owners"]);
     assert!(text.contains("ring_size\t64\n"), "{text}");
     assert!(
-        text.contains(&format!("member\t{}\tvalid\tup\t16\t25.00\t{}\n", cluster.name(3), cluster.url(3))),
+        text.contains(&format!(
+            "member\t{}\tvalid\tup\t16\t25.00\t{}\n",
+            cluster.name(3),
+            cluster.url(3)
+        )),
         "{text}"
     );
     assert_eq!(text.lines().filter(|line| line.starts_with("owner\t")).count(), 64);

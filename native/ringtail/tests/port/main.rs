@@ -22,7 +22,9 @@ fn hash(key: &[u8]) -> Vec<u8> {
 fn answers_whatever_pieces_the_requests_come_in() {
     let mut port = Port::start();
     let requests: Vec<u8> = (1..=20u64)
-        .flat_map(|id| frame(tuple(vec![number(id), atom("chash"), tuple(chash(&id.to_be_bytes()))])))
+        .flat_map(|id| {
+            frame(tuple(vec![number(id), atom("chash"), tuple(chash(&id.to_be_bytes()))]))
+        })
         .collect();
     for size in [1, 2, 3, 7, 50, requests.len()] {
         for piece in requests.chunks(size) {
@@ -47,7 +49,9 @@ fn a_frame_too_large_is_refused_and_the_next_one_served() {
 #[test]
 fn unknown_operations_and_wrong_arguments_are_answers() {
     let mut port = Port::start();
-    let code = |port: &mut Port, operation: &str, arguments| port.answer(operation, arguments).unwrap_err().0;
+    let code = |port: &mut Port, operation: &str, arguments| {
+        port.answer(operation, arguments).unwrap_err().0
+    };
     assert_eq!(code(&mut port, "no_such_operation", vec![]), "unknown_operation");
     assert_eq!(code(&mut port, "chash", vec![]), "bad_arity");
     assert_eq!(code(&mut port, "ring_size", vec![binary([0; 20])]), "no_such_ring");
@@ -57,9 +61,13 @@ fn unknown_operations_and_wrong_arguments_are_answers() {
 
 #[test]
 fn garbage_ends_it_with_a_message() {
-    for garbage in
-        [&b"\0\0\0\x05hello"[..], b"\0\0\0\0", b"GET / HTTP/1.1\r\n\r\n", b"help\n", &frame(atom("hello"))]
-    {
+    for garbage in [
+        &b"\0\0\0\x05hello"[..],
+        b"\0\0\0\0",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"help\n",
+        &frame(atom("hello")),
+    ] {
         let mut port = Port::start();
         port.send_bytes(garbage);
         let (status, said) = port.ended(AT_ONCE * 5);
@@ -76,12 +84,16 @@ fn it_ends_when_stdin_is_closed() {
     assert_eq!(port.ended(AT_ONCE).0.code(), Some(0));
 }
 
-/// Its answers are not read, so its reader and its workers stand still, and much of what was sent is unread.
+/// Its answers are not read, so its reader and its workers stand still, and much of what was sent
+/// is unread.
 #[test]
 fn it_ends_when_stdin_is_closed_although_nobody_reads_its_answers() {
     let mut port = Port::start();
-    let ring =
-        std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../test/vectors/rings/live4_my.etf")).unwrap();
+    let ring = std::fs::read(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../test/vectors/rings/live4_my.etf"
+    ))
+    .unwrap();
     assert!(port.answer("ring_load", vec![binary([7; 20]), binary(ring)]).is_ok());
     let key = |k: u64| tuple(vec![binary("t"), binary("b"), binary(k.to_be_bytes())]);
     let slow = vec![binary([7; 20]), list((0..1000).map(key).collect()), atom("std"), number(3)];

@@ -1,4 +1,5 @@
-//! The executable as a port, and frames to and from it by another implementation of the external term format.
+//! The executable as a port, and frames to and from it by another implementation of the external
+//! term format.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -44,14 +45,20 @@ impl Port {
         self.stdout.read_exact(&mut length).unwrap();
         let mut content = vec![0; u32::from_be_bytes(length) as usize];
         self.stdout.read_exact(&mut content).unwrap();
-        let Term::Tuple(Tuple { elements }) = Term::decode(&content[..]).unwrap() else { panic!("no tuple") };
+        let Term::Tuple(Tuple { elements }) = Term::decode(&content[..]).unwrap() else {
+            panic!("no tuple")
+        };
         let [id, kind, value]: [Term; 3] = elements.try_into().unwrap();
         let Term::Atom(kind) = kind else { panic!("no atom") };
         (u64_of(&id), kind.name, value)
     }
 
     /// The answer to a call that is the only one.
-    pub fn answer(&mut self, operation: &str, arguments: Vec<Term>) -> Result<Term, (String, String)> {
+    pub fn answer(
+        &mut self,
+        operation: &str,
+        arguments: Vec<Term>,
+    ) -> Result<Term, (String, String)> {
         self.call(1, operation, arguments);
         result(self.receive())
     }

@@ -34,7 +34,8 @@ struct NodeCount {
     keys: u64,
     /// Keys it is the first primary of.
     first: u64,
-    /// Partitions of keys' preflists that it owns: more than `keys` where a preflist names it twice.
+    /// Partitions of keys' preflists that it owns: more than `keys` where a preflist names it
+    /// twice.
     copies: u64,
 }
 
@@ -56,10 +57,16 @@ impl<'a> Counts<'a> {
     fn document(&self) -> Document {
         let nodes = self.ring.nodes().iter().enumerate();
         let counts = nodes.map(|(id, name)| self.node(NodeId(id as u16), name)).collect();
-        Document { ring_size: self.ring.size(), n: self.n.get(), keys: self.keys.iter().sum(), nodes: counts }
+        Document {
+            ring_size: self.ring.size(),
+            n: self.n.get(),
+            keys: self.keys.iter().sum(),
+            nodes: counts,
+        }
     }
 
-    /// One pass around the ring; `owned` counts the node's partitions among the n from the current position on.
+    /// One pass around the ring; `owned` counts the node's partitions among the n from the current
+    /// position on.
     fn node(&self, node: NodeId, name: &str) -> NodeCount {
         let size = self.keys.len();
         let n = self.n.get() as usize;
@@ -91,8 +98,9 @@ impl Sink for Counts<'_> {
 
 fn table(document: &Document) -> Table {
     let columns = ["NODE", "KEYS", "FIRST", "COPIES"];
-    let mut table =
-        Table::new(&columns.map(|name| (name, if name == "NODE" { Align::Left } else { Align::Right })));
+    let mut table = Table::new(
+        &columns.map(|name| (name, if name == "NODE" { Align::Left } else { Align::Right })),
+    );
     let mut row = |name: String, counts: [u64; 3]| {
         table.row([vec![name], counts.map(|count| count.to_string()).to_vec()].concat());
     };

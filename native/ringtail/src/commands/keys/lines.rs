@@ -1,5 +1,6 @@
-//! Lines of `ringtail keys`. What a line says besides the key depends on the position of its first primary alone, so it
-//! is made once, before the first key; a key then costs its hash and a few copies.
+//! Lines of `ringtail keys`. What a line says besides the key depends on the position of its first
+//! primary alone, so it is made once, before the first key; a key then costs its hash and a few
+//! copies.
 
 use std::io::{self, Write};
 
@@ -36,8 +37,8 @@ impl Texts {
 
 /// Index and primaries of every position.
 ///
-/// The primaries of a position are the owners of n positions in a row, so all their lists are runs of one text: the
-/// owners of the ring written twice around. It stays small whatever n is.
+/// The primaries of a position are the owners of n positions in a row, so all their lists are runs
+/// of one text: the owners of the ring written twice around. It stays small whatever n is.
 struct Places {
     indices: Texts,
     owners: Texts,
@@ -45,10 +46,12 @@ struct Places {
 }
 
 impl Places {
-    /// With `owner` giving a node's text including the separator, which [`Self::primaries`] leaves out at the end.
+    /// With `owner` giving a node's text including the separator, which [`Self::primaries`] leaves
+    /// out at the end.
     fn new(ring: &Ring, n: NVal, owner: impl Fn(&str) -> String) -> Self {
         let size = ring.size();
-        let around = (0..size).chain(0..size).map(|at| owner(ring.node_name(ring.owner(Position(at)))));
+        let around =
+            (0..size).chain(0..size).map(|at| owner(ring.node_name(ring.owner(Position(at)))));
         Self {
             indices: Texts::new((0..size).map(|at| ring.index(Position(at)).to_string())),
             owners: Texts::new(around),
@@ -185,8 +188,8 @@ impl<W: Write> Sink for Json<'_, W> {
     }
 }
 
-/// Columns for a terminal. The keys to come are not known, so their column is of a usual width, and a long key pushes
-/// the rest of its own line aside.
+/// Columns for a terminal. The keys to come are not known, so their column is of a usual width, and
+/// a long key pushes the rest of its own line aside.
 pub struct Aligned<'a, W> {
     places: Places,
     text: KeyText,
@@ -235,8 +238,10 @@ mod tests {
 
     fn ring(names: &[&str]) -> Ring {
         let size = RingSize::new(names.len() as u32).unwrap();
-        let owners =
-            size.positions().map(|at| (size.index_of(at), names[at.0 as usize].to_owned())).collect();
+        let owners = size
+            .positions()
+            .map(|at| (size.index_of(at), names[at.0 as usize].to_owned()))
+            .collect();
         Ring::from_parts(RingParts { owners, ..RingParts::default() }).unwrap()
     }
 
@@ -261,7 +266,8 @@ mod tests {
         lines.key("größe".as_bytes(), Position(0)).unwrap();
         lines.key("鍵".as_bytes(), Position(1)).unwrap();
         let text = String::from_utf8(out).unwrap();
-        let ends: Vec<usize> = text.lines().map(|line| line.rsplit_once("  ").unwrap().0.width()).collect();
+        let ends: Vec<usize> =
+            text.lines().map(|line| line.rsplit_once("  ").unwrap().0.width()).collect();
         assert_eq!(ends, [KEY_WIDTH + 2 + ring.index(Position(1)).to_string().len(); 3], "{text}");
     }
 }

@@ -52,7 +52,8 @@ impl Outcome {
         let mut passed = Box::new(passed);
         let length = passed.length.filter(|_| !is_head);
         if is_head || length.is_some_and(|length| length <= SMALL) {
-            let mut body = Vec::with_capacity(length.map_or(0, |length| length.min(SMALL) as usize));
+            let mut body =
+                Vec::with_capacity(length.map_or(0, |length| length.min(SMALL) as usize));
             passed.content.read_to_end(&mut body).map_err(Fault::BrokenOff)?;
             return Ok(Self::Whole(passed, body));
         }
@@ -90,8 +91,8 @@ impl Download {
 
     /// Reads the next piece, if there is one.
     fn read(&mut self) -> Result<bool, Fault> {
-        self.length =
-            fill(&mut self.passed.content, &mut self.frame[self.start..]).map_err(Fault::BrokenOff)?;
+        self.length = fill(&mut self.passed.content, &mut self.frame[self.start..])
+            .map_err(Fault::BrokenOff)?;
         Ok(self.length > 0)
     }
 

@@ -32,7 +32,8 @@ impl Crew {
     /// At most so many jobs at a time, and as many as `queue` that wait.
     pub fn new(name: &'static str, most: usize, queue: usize) -> Self {
         let (queue, jobs) = bounded(queue);
-        let hands = Hands { name, jobs, most, threads: AtomicUsize::new(0), idle: AtomicUsize::new(0) };
+        let hands =
+            Hands { name, jobs, most, threads: AtomicUsize::new(0), idle: AtomicUsize::new(0) };
         Self { queue, shared: Arc::new(hands) }
     }
 
@@ -109,7 +110,9 @@ mod tests {
         }
         assert_eq!((0..10).filter(|_| crew.offer(job())).count(), 4);
         (0..12).for_each(|_| permit.send(()).unwrap());
-        (0..4).for_each(|_| begins.recv_timeout(Duration::from_secs(10)).expect("what waited is done, too"));
+        (0..4).for_each(|_| {
+            begins.recv_timeout(Duration::from_secs(10)).expect("what waited is done, too")
+        });
         assert_eq!(crew.shared.threads.load(Ordering::SeqCst), 8);
     }
 

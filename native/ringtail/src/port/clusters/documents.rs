@@ -39,7 +39,8 @@ pub fn topology(session: &Session, known: &str, deadline: Instant, out: &mut Wri
     out.u64(u64::from(snapshot.ring_size()));
     boolean(out, snapshot.resizing());
     out.binary(snapshot.canonical().as_bytes());
-    let owners = snapshot.owners().map(|(index, owner)| (index, owner.name.as_str().into())).collect();
+    let owners =
+        snapshot.owners().map(|(index, owner)| (index, owner.name.as_str().into())).collect();
     out.binary(&serde_json::to_vec(&ClusterPreflist { owners })?);
     out.list(snapshot.members().iter(), member)
 }
@@ -59,10 +60,12 @@ pub fn locate(session: &Session, name: &ObjectName, deadline: Instant, out: &mut
     out.tuple(2);
     let Ok(keyfun) = properties.keyfun else {
         out.atom("any");
-        return out.list(0..snapshot.members().len(), |out, place| located(out, &view, place, None));
+        return out
+            .list(0..snapshot.members().len(), |out, place| located(out, &view, place, None));
     };
     let hash = hash_key(name.bucket_type(), name.bucket(), name.key(), keyfun);
-    let size = RingSize::new(snapshot.ring_size()).map_err(|error| Fault::Internal(error.to_string()))?;
+    let size =
+        RingSize::new(snapshot.ring_size()).map_err(|error| Fault::Internal(error.to_string()))?;
     // A bucket may want more replicas than there are partitions; Riak makes as many as there are.
     let n = NVal::new(properties.n_val.get().min(snapshot.ring_size()))?;
     let first = size.position_of(&hash).0;

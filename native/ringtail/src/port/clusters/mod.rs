@@ -7,7 +7,7 @@
 //! | `cluster_close {Handle}` | `closed` |
 //! | `cluster_topology {Handle, KnownToken, Ms}` | `{Token, Cluster, Node, [Up], same | New}` |
 //! | `cluster_locate {Handle, Type, Bucket, Key, Ms}` | `{primaries, [{Index, Member, Up}]}` |
-//! | `cluster_request {Handle, Method, Goal, Query, [{Name, Value}], Body, Idle, Ms}` | see [`request`] |
+//! | `cluster_request {Handle, Method, Goal, Query, Headers, Body, Idle, Ms}` | see [`request`] |
 //!
 //! New is `{Name, Size, Resizing, Canonical, Preflist, [Member]}`. Where only nodes can tell the
 //! primaries, all members come as `{any, [{undefined, Member, Up}]}`.
@@ -139,7 +139,8 @@ impl Clusters {
                     if self.sessions.len() >= MOST_CLUSTERS {
                         return Err(Fault::Busy("clusters: that many are open already"));
                     }
-                    self.sessions.insert(handle, Arc::new(Session::new(options::config(seeds, options)?)));
+                    self.sessions
+                        .insert(handle, Arc::new(Session::new(options::config(seeds, options)?)));
                 }
                 answer_word(answers, id, "opened")
             }
@@ -152,14 +153,18 @@ impl Clusters {
                 let known = args::text(known, "token")?.to_owned();
                 let deadline = deadline(time)?;
                 let asked = Arc::clone(&session);
-                self.begin(id, &session.watch, move |out| documents::topology(&asked, &known, deadline, out))
+                self.begin(id, &session.watch, move |out| {
+                    documents::topology(&asked, &known, deadline, out)
+                })
             }
             (Operation::Locate, [handle, bucket_type, bucket, key, time]) => {
                 let session = self.session(handle)?;
                 let name = request::object_name(bucket_type, bucket, key)?;
                 let deadline = deadline(time)?;
                 let asked = Arc::clone(&session);
-                self.begin(id, &session.requests, move |out| documents::locate(&asked, &name, deadline, out))
+                self.begin(id, &session.requests, move |out| {
+                    documents::locate(&asked, &name, deadline, out)
+                })
             }
             (Operation::Request, [handle, method, goal, query, fields, body, idle, time]) => {
                 let session = self.session(handle)?;
@@ -248,7 +253,8 @@ impl Reply {
                 true => Err(Fault::Cancelled),
                 false => perform(),
             }));
-            let performed = performed.unwrap_or_else(|panic| Err(Fault::Internal(panic_message(&*panic))));
+            let performed =
+                performed.unwrap_or_else(|panic| Err(Fault::Internal(panic_message(&*panic))));
             if let Err(fault) = performed {
                 let mut frame = Vec::new();
                 answer::error(&mut frame, self.id, fault.code(), &fault.detail());

@@ -8,8 +8,10 @@ use ringtail_core::term::Term;
 use super::super::arguments as args;
 use super::super::fault::Fault;
 
-const EXPECTED: Fault =
-    Fault::Argument("options", "a list of {user | password | cacertfile | certfile | keyfile, Binary}");
+const EXPECTED: Fault = Fault::Argument(
+    "options",
+    "a list of {user | password | cacertfile | certfile | keyfile, Binary}",
+);
 
 /// Seeds and options as a client's configuration. Nothing is connected to, no file is read.
 pub fn config(seeds: &Term, options: &Term) -> Result<Config, Fault> {

@@ -54,7 +54,9 @@ impl Broken {
             Self::Cancelled => io::Error::other("the request was cancelled"),
             Self::Overrun => io::Error::other("more pieces of the body came than were asked for"),
             Self::TimedOut => io::Error::new(io::ErrorKind::TimedOut, "time was up before its end"),
-            Self::Stalled => io::Error::new(io::ErrorKind::TimedOut, "the client paused for too long"),
+            Self::Stalled => {
+                io::Error::new(io::ErrorKind::TimedOut, "the client paused for too long")
+            }
         }
     }
 }
@@ -146,7 +148,8 @@ impl Pipe {
                 let why = if to_the_end.is_zero() { Broken::TimedOut } else { Broken::Stalled };
                 return Err(*state.broken.insert(why));
             }
-            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state =
+                self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 

@@ -108,7 +108,8 @@ impl Job {
             Body::None => client.pass(request, None),
             Body::Whole(bytes) => client.pass(request, Some(Content::Bytes(bytes))),
             Body::Stream(length) => {
-                let ask = |count| output.write(&progress(id, |out| word(out, "more", count as u64)));
+                let ask =
+                    |count| output.write(&progress(id, |out| word(out, "more", count as u64)));
                 let mut body = pipe.body(ask);
                 client.pass(request, Some(Content::Reader(&mut body, *length)))
             }
@@ -124,7 +125,8 @@ fn word(out: &mut Writer, word: &str, number: u64) {
 }
 
 fn parse_goal(goal: &Term) -> Result<Goal, Fault> {
-    const EXPECTED: Fault = Fault::Argument("goal", "{object, Type, Bucket, Key} or {document, Path}");
+    const EXPECTED: Fault =
+        Fault::Argument("goal", "{object, Type, Bucket, Key} or {document, Path}");
     if let Some([kind, bucket_type, bucket, key]) = goal.tuple()
         && kind.is_atom("object")
     {
@@ -162,7 +164,9 @@ fn parse_body(body: &Term) -> Result<Body, Fault> {
         return Ok(Body::Whole(bytes.to_vec()));
     }
     match body.tuple() {
-        Some([kind, length]) if kind.is_atom("stream") && length.is_atom("chunked") => Ok(Body::Stream(None)),
+        Some([kind, length]) if kind.is_atom("stream") && length.is_atom("chunked") => {
+            Ok(Body::Stream(None))
+        }
         Some([kind, length]) if kind.is_atom("stream") => {
             Ok(Body::Stream(Some(length.u64().ok_or(EXPECTED)?)))
         }

@@ -61,7 +61,9 @@ impl Session {
         loop {
             match &*state {
                 State::Connected(client) => return Ok(client.clone()),
-                State::Idle(Some((error, at))) if at.elapsed() < BELIEVED => return Err(Arc::clone(error)),
+                State::Idle(Some((error, at))) if at.elapsed() < BELIEVED => {
+                    return Err(Arc::clone(error));
+                }
                 State::Idle(_) => break,
                 State::Connecting => {
                     let left = deadline.saturating_duration_since(Instant::now());
@@ -69,7 +71,11 @@ impl Session {
                         let last = "the cluster's nodes are still being looked for".to_owned();
                         return Err(Arc::new(Error::Timeout { after: left, last }));
                     }
-                    state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+                    state = self
+                        .changed
+                        .wait_timeout(state, left)
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .0;
                 }
             }
         }
