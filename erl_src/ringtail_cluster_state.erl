@@ -1,5 +1,5 @@
-%% @doc What is known of one cluster that is asked now and then, how old that is, and when to ask again. Pure: time (in
-%% milliseconds, of a clock that does not jump) and chance are arguments.
+%% @doc What is known of one cluster that is asked now and then, how old that is, and when to ask
+%% again. Pure: time (in milliseconds, of a clock that does not jump) and chance are arguments.
 -module(ringtail_cluster_state).
 
 -export([new/0, asking/1, reached/3, failed/2, failure/1, token/1, pause/2, freshness/2]).
@@ -9,10 +9,10 @@
 -type failure() :: {Code :: atom(), Detail :: binary()}.
 -type freshness() :: {never, failure()} | {current | stale, Age :: milliseconds()}.
 
--record(state, {token = <<>> :: binary(),                       % of what was told last; empty for never
-                at = never :: never | milliseconds(),           % when that was
-                failure = none :: none | failure(),             % of the last attempt
-                failures = 0 :: non_neg_integer()}).            % in a row
+-record(state, {token = <<>> :: binary(),               % of what was told last; empty for never
+                at = never :: never | milliseconds(),   % when that was
+                failure = none :: none | failure(),     % of the last attempt
+                failures = 0 :: non_neg_integer()}).    % in a row
 
 -opaque state() :: #state{}.
 
@@ -29,7 +29,8 @@ new() ->
 
 %% @doc Why nothing is known, as an error.
 -spec asking(state()) -> failure().
-asking(#state{failure = none}) -> {not_asked_yet, <<"the cluster has not answered yet; try again in a moment">>};
+asking(#state{failure = none}) ->
+    {not_asked_yet, <<"the cluster has not answered yet; try again in a moment">>};
 asking(#state{failure = Failure}) -> Failure.
 
 -spec reached(Token :: binary(), milliseconds(), state()) -> state().

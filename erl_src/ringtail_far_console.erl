@@ -1,5 +1,5 @@
-%% @doc The console calls in a VM without Riak: about the first of the configured clusters, which paths call `default'. Nodes
-%% are binaries, for another cluster's nodes are no atoms of this VM.
+%% @doc The console calls in a VM without Riak: about the first of the configured clusters, which
+%% paths call `default'. Nodes are binaries, for another cluster's nodes are no atoms of this VM.
 -module(ringtail_far_console).
 
 -export([preflist/2, primaries/2, owners/0, where/2, topology/0]).
@@ -9,23 +9,29 @@
 -type entry() :: {non_neg_integer(), binary()}.
 
 %% @doc As one of the cluster's nodes sees it.
--spec preflist(ringtail_place:bucket(), binary()) -> [{entry(), primary | fallback}] | ringtail_far:failure().
+-spec preflist(ringtail_place:bucket(), binary()) ->
+          [{entry(), primary | fallback}] | ringtail_far:failure().
 preflist(Bucket, Key) ->
     with_far(fun(_, Far) ->
                      {Type, Name} = typed(Bucket),
-                     Path = iolist_to_binary(["/bucket_types/", quoted(Type), "/buckets/", quoted(Name), "/keys/", quoted(Key),
-                                              "/preflist"]),
+                     Path = iolist_to_binary(["/bucket_types/", quoted(Type), "/buckets/", quoted(Name),
+                                              "/keys/", quoted(Key), "/preflist"]),
                      Request = {'GET', {document, Path}, "", [], none},
                      case ringtail_far_request:request(Far, Request, ?WAIT_MS, fun() -> ok end) of
-                         {ok, 200, _, Body} when is_binary(Body) -> entries(mochijson2:decode(Body));
-                         {ok, Status, _, _} -> {error, {refused, iolist_to_binary(io_lib:format("the node answered ~w", [Status]))}};
-                         {error, _} = Error -> Error
+                         {ok, 200, _, Body} when is_binary(Body) ->
+                             entries(mochijson2:decode(Body));
+                         {ok, Status, _, _} ->
+                             Why = io_lib:format("the node answered ~w", [Status]),
+                             {error, {refused, iolist_to_binary(Why)}};
+                         {error, _} = Error ->
+                             Error
                      end
              end).
 
 entries({struct, [{<<"preflist">>, Entries}]}) ->
     [begin
-         [Node, Index, Primary] = [proplists:get_value(Name, Entry) || Name <- [<<"node">>, <<"index">>, <<"primary">>]],
+         [Node, Index, Primary] = [proplists:get_value(Name, Entry)
+                                   || Name <- [<<"node">>, <<"index">>, <<"primary">>]],
          {{list_to_integer(binary_to_list(Index)), Node}, kind(Primary)}
      end || {struct, Entry} <- Entries].
 
@@ -46,7 +52,8 @@ located(Bucket, Key) ->
                          {ok, {primaries, Located}} ->
                              {ok, Located};
                          {ok, {any, _}} ->
-                             {error, {custom_keyfun, <<"the bucket has a keyfun of its own: only a node can tell; use preflist/2">>}};
+                             {error, {custom_keyfun, <<"the bucket has a keyfun of its own: only a node "
+                                                       "can tell; use preflist/2">>}};
                          {error, _} = Error ->
                              Error
                      end
@@ -60,9 +67,12 @@ owners() ->
 where(Bucket, Key) ->
     case located(Bucket, Key) of
         {ok, Located} ->
-            Size = with_far(fun(Name, _) -> proplists:get_value(ring_size, ringtail_clusters:info(Name), 1) end),
-            ringtail_render:where(Bucket, Key, [{Index, Node} || {Index, {Node, _, _, _}, _} <- Located], Size,
-                                  [Node || {_, {Node, _, _, _}, true} <- Located]);
+            Size = with_far(fun(Name, _) ->
+                                    proplists:get_value(ring_size, ringtail_clusters:info(Name), 1)
+                            end),
+            Primaries = [{Index, Node} || {Index, {Node, _, _, _}, _} <- Located],
+            Up = [Node || {_, {Node, _, _, _}, true} <- Located],
+            ringtail_render:where(Bucket, Key, Primaries, Size, Up);
         {error, _} = Error ->
             Error
     end.
@@ -71,8 +81,8 @@ where(Bucket, Key) ->
 topology() ->
     with_known(fun(Source) ->
                        {ok, Token, Cluster, Teller} = ringtail_source:identity(Source),
-                       [{token, Token}, {cluster, Cluster}, {node, Teller}, {members, ringtail_source:members(Source)},
-                        {up, ringtail_source:up(Source)}]
+                       [{token, Token}, {cluster, Cluster}, {node, Teller},
+                        {members, ringtail_source:members(Source)}, {up, ringtail_source:up(Source)}]
                end).
 
 %% ---- Inside ----
@@ -96,7 +106,9 @@ with_known(Fun) ->
                      end
              end).
 
-none() -> {error, {no_cluster, <<"{ringtail, clusters} names no cluster that can be served: see ringtail:status()">>}}.
+none() ->
+    {error, {no_cluster, <<"{ringtail, clusters} names no cluster that can be served: see "
+                           "ringtail:status()">>}}.
 
 typed({Type, Name}) -> {Type, Name};
 typed(Name) -> {<<"default">>, Name}.

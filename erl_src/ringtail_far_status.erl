@@ -1,4 +1,5 @@
-%% @doc What the application knows of itself in a VM without Riak: the counterpart of `ringtail_status'.
+%% @doc What the application knows of itself in a VM without Riak: the counterpart of
+%% `ringtail_status'.
 -module(ringtail_far_status).
 
 -export([data/0, json/0, metrics/0]).
@@ -37,7 +38,8 @@ json() ->
     [{Key, json(Key, Value)} || {Key, Value} <- data()].
 
 json(clusters, Clusters) ->
-    {struct, [{ringtail_json:text(Name), {struct, [{Key, cluster_json(Key, Value)} || {Key, Value} <- Cluster]}}
+    {struct, [{ringtail_json:text(Name),
+               {struct, [{Key, cluster_json(Key, Value)} || {Key, Value} <- Cluster]}}
               || {Name, Cluster} <- Clusters]};
 json(companion, Pairs) -> {struct, [{Key, plain(Value)} || {Key, Value} <- Pairs]};
 json(requests, Pairs) -> {struct, Pairs};
@@ -62,16 +64,19 @@ metrics() ->
      {"ringtail_engine_up", gauge, "1 while the companion answers.",
       [{[], truth(ringtail_engine:condition() =:= ok)}]},
      {"ringtail_cluster_current", gauge, "1 while what is known of the cluster is up to date.",
-      [{[{cluster, Name}], truth(element(1, Freshness) =:= current)} || {Name, Freshness} <- Fresh]},
+      [{[{cluster, Name}], truth(element(1, Freshness) =:= current)}
+       || {Name, Freshness} <- Fresh]},
      {"ringtail_cluster_age_seconds", gauge, "How long ago the cluster told its topology.",
-      [{[{cluster, Name}], Age div 1000} || {Name, {Condition, Age}} <- Fresh, Condition =/= never]},
+      [{[{cluster, Name}], Age div 1000}
+       || {Name, {Condition, Age}} <- Fresh, Condition =/= never]},
      {"ringtail_ring_partitions", gauge, "Partitions of the cluster's ring.",
       [{[{cluster, Name}], Size}
        || Name <- Names, {ring_size, Size} <- ringtail_clusters:info(Name)]},
      {"ringtail_node_up", gauge, "1 for a member whose riak_kv the node that told sees up.",
       [{[{cluster, Name}, {node, Node}], truth(lists:member(Node, ringtail_clusters:up(Name)))}
        || Name <- Names, {Node, _, _, _} <- ringtail_clusters:members(Name)]},
-     {"ringtail_object_requests_total", counter, "Requests of the object route, by what was decided.",
+     {"ringtail_object_requests_total", counter,
+      "Requests of the object route, by what was decided.",
       [{[{outcome, Counter}], Count} || {Counter, Count} <- ringtail_count:all()]}].
 
 truth(true) -> 1;

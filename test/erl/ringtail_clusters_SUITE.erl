@@ -1,4 +1,5 @@
-%% @doc The pure halves of the standalone mode: its settings, and what is known of a cluster over time.
+%% @doc The pure halves of the standalone mode: its settings, and what is known of a cluster over
+%% time.
 -module(ringtail_clusters_SUITE).
 
 -include_lib("stdlib/include/assert.hrl").

@@ -1,69 +1,28 @@
-%% @doc The application in a VM without Riak: two stand-in clusters, one that is not there and one that never answers, asked
-%% through one VM by name. The companion is the real one.
+%% @doc The application in a VM without Riak: two stand-in clusters, one that is not there and one
+%% that never answers, asked through one VM by name. The companion is the real one.
 -module(ringtail_standalone_SUITE).
 
 -include_lib("stdlib/include/assert.hrl").
 
 -compile([export_all, nowarn_export_all]).
+-import(ringtail_test_clusters, [reached/2, get/2, get/3, object/5, requests/1]).
+-import(ringtail_test_standalone, [vm/1, rpc/4, path/1, connect/2]).
 
 -define(HTTP, ringtail_test_http).
 -define(MIB, 1048576).
 
 all() ->
-    [routes_come_and_go, clusters_by_name, full_preflist, not_modified, unknown_cluster_names_the_known,
-     unreachable_cluster_says_why, topology_and_what_changed, key_preflist, console, status_and_page,
-     objects_with_all_they_bear, names_of_any_bytes, siblings_and_conditions, redirect_and_local, bad_requests,
-     large_objects, large_objects_take_no_memory, chunked_upload, many_callers_at_once, slow_cluster_delays_no_other,
-     dead_callers_leave_nothing, no_atoms_from_outside, companion_killed, companion_killed_while_a_body_passes,
-     primary_down, cluster_out_of_reach_and_back, clusters_change_in_a_console].
+    [routes_come_and_go, clusters_by_name, full_preflist, not_modified,
+     unknown_cluster_names_the_known, unreachable_cluster_says_why, topology_and_what_changed,
+     key_preflist, console, status_and_page, objects_with_all_they_bear, names_of_any_bytes,
+     siblings_and_conditions, redirect_and_local, bad_requests, large_objects,
+     large_objects_take_no_memory, chunked_upload, many_callers_at_once, no_atoms_from_outside].
 
 suite() -> [{timetrap, {seconds, 120}}].
 
-init_per_suite(Config) ->
-    Types = [{<<"one">>, [{n_val, 1}, {allow_mult, false}]}, {<<"sib">>, [{allow_mult, true}]}],
-    Prod = ringtail_test_cluster:start(#{nodes => 2, ring_size => 8, types => Types}),
-    Lab = ringtail_test_cluster:start(#{nodes => 1, ring_size => 8}),
-    {Tarpit, TarpitPort} = tarpit(),
-    Clusters = [{prod, seeds(Prod)}, {lab, [{seeds, seeds(Lab)}, {route, redirect}]}, {gone, ["http://127.0.0.1:1"]},
-                {tarpit, ["http://127.0.0.1:" ++ integer_to_list(TarpitPort)]}],
-    {ok, Vm} = standin_bare:start(#{patches => [ringtail_test_cluster:ours()], env => [{ringtail, [{clusters, Clusters}]}]}),
-    ok = rpc(Vm, ringtail, start, []),
-    ok = ringtail_test_cluster:wait(fun() -> lists:all(fun(Name) -> reached(Vm, Name) end, ["prod", "lab"]) end),
-    [{vm, Vm}, {prod, Prod}, {lab, Lab}, {tarpit, Tarpit} | Config].
+init_per_suite(Config) -> ringtail_test_clusters:start(Config).
 
-end_per_suite(Config) ->
-    ok = standin_bare:stop(vm(Config)),
-    exit(proplists:get_value(tarpit, Config), kill),
-    [standin:stop_cluster(proplists:get_value(Name, Config)) || Name <- [prod, lab]].
-
-seeds(Cluster) -> [Url || {_, Url} <- standin:urls(Cluster)].
-
-reached(Vm, Name) -> element(1, rpc(Vm, ringtail_clusters, freshness, [Name])) =:= current.
-
-%% Takes connections and says nothing.
-tarpit() ->
-    Suite = self(),
-    Pid = spawn(fun() ->
-                        {ok, Listener} = gen_tcp:listen(0, [{active, false}, {ip, {127, 0, 0, 1}}, {backlog, 1024}]),
-                        {ok, Port} = inet:port(Listener),
-                        Suite ! {self(), Port},
-                        swallow(Listener, [])
-                end),
-    receive {Pid, Port} -> {Pid, Port} end.
-
-swallow(Listener, Held) ->
-    case gen_tcp:accept(Listener) of
-        {ok, Socket} -> swallow(Listener, [Socket | Held]);
-        {error, closed} -> ok
-    end.
-
-vm(Config) -> proplists:get_value(vm, Config).
-rpc(Vm, Module, Function, Args) -> standin_bare:rpc(Vm, Module, Function, Args).
-get(Config, Path) -> ?HTTP:request(get, standin_bare:url(vm(Config)) ++ Path).
-get(Config, Path, Headers) -> ?HTTP:request(get, standin_bare:url(vm(Config)) ++ Path, Headers).
-
-object(Config, Cluster, Type, Bucket, Key) ->
-    lists:append([standin_bare:url(vm(Config)), "/riak/primary/clusters/", Cluster, "/types/", Type, "/buckets/", Bucket, "/keys/", Key]).
+end_per_suite(Config) -> ringtail_test_clusters:stop(Config).
 
 %% ---- Routes ----
 
@@ -277,8 +236,6 @@ bad_requests(Config) ->
     ?assertMatch({400, _, _}, ?HTTP:request(get, Url ++ "?r=nonsense")),
     ?assertMatch({200, _, _}, get(Config, "/explore/clusters/prod/preflist")).
 
-path(Url) -> maps:get(path, uri_string:parse(Url)).
-
 large_objects(Config) ->
     [begin
          Url = object(Config, Cluster, Type, "b", "large"),
@@ -291,18 +248,19 @@ large_objects(Config) ->
      end || {Cluster, Type, Size} <- [{"prod", "one", 50 * ?MIB}, {"prod", "one", 65536}, {"prod", "one", 65537},
                                       {"prod", "one", 262144}, {"prod", "one", ?MIB}, {"lab", "default", 3 * ?MIB + 1}]].
 
-%% A client that does not read, and one that does not write on, hold a few pieces in the VM and in the companion.
+%% A client that does not read, and one that does not write on, hold a few pieces in the VM and in
+%% the companion.
 large_objects_take_no_memory(Config) ->
     Vm = vm(Config),
     Url = object(Config, "prod", "one", "b", "unread"),
     {204, _, _} = ?HTTP:request(put, Url, [], {"application/octet-stream", crypto:strong_rand_bytes(50 * ?MIB)}),
     Before = {binaries(Vm), companion_memory(Vm)},
     Sockets = [begin
-                   Socket = connect(Url),
+                   Socket = connect(Url, [{recbuf, 65536}]),
                    ok = gen_tcp:send(Socket, ["GET ", path(Url), " HTTP/1.1\r\nHost: x\r\n\r\n"]),
                    Socket
                end || _ <- [1, 2, 3]],
-    Writer = connect(Url),
+    Writer = connect(Url, [{recbuf, 65536}]),
     ok = gen_tcp:send(Writer, ["PUT ", path(Url), " HTTP/1.1\r\nHost: x\r\nContent-Type: a/b\r\nContent-Length: ",
                                integer_to_list(50 * ?MIB), "\r\n\r\n", crypto:strong_rand_bytes(10 * ?MIB)]),
     [{ok, _} = gen_tcp:recv(Socket, 1) || Socket <- Sockets],
@@ -314,11 +272,6 @@ large_objects_take_no_memory(Config) ->
     [gen_tcp:close(Socket) || Socket <- [Writer | Sockets]],
     ok = ringtail_test_cluster:wait(fun() -> requests(Vm) =:= 0 end).
 
-connect(Url) ->
-    #{port := Port} = uri_string:parse(Url),
-    {ok, Socket} = gen_tcp:connect("127.0.0.1", Port, [binary, {active, false}, {recbuf, 65536}]),
-    Socket.
-
 binaries(Vm) ->
     [rpc(Vm, erlang, garbage_collect, [P]) || P <- rpc(Vm, erlang, processes, [])],
     rpc(Vm, erlang, memory, [binary]).
@@ -328,8 +281,6 @@ companion_memory(Vm) ->
     {ok, Text} = file:read_file("/proc/" ++ integer_to_list(Pid) ++ "/status"),
     {match, [Kilobytes]} = re:run(Text, "VmRSS:\\s+(\\d+)", [{capture, all_but_first, list}]),
     list_to_integer(Kilobytes) * 1024.
-
-requests(Vm) -> proplists:get_value(requests, rpc(Vm, ringtail_port, status, [])).
 
 chunked_upload(Config) ->
     Url = object(Config, "prod", "one", "b", "chunked"),
@@ -355,31 +306,6 @@ parallel(Fun, List) ->
              {'DOWN', Monitor, _, _, Other} -> Other
      end || {_, Monitor} <- Monitors].
 
-%% All are served while those requests still hang.
-slow_cluster_delays_no_other(Config) ->
-    Vm = vm(Config),
-    Slow = object(Config, "tarpit", "default", "b", "k"),
-    Stuck = [spawn_monitor(fun() -> ?HTTP:request(get, Slow) end) || _ <- lists:seq(1, 100)],
-    ok = ringtail_test_cluster:wait(fun() -> requests(Vm) >= 100 end),
-    Url = object(Config, "prod", "one", "b", "quick"),
-    {204, _, _} = ?HTTP:request(put, Url, [], {"a/b", <<"x">>}),
-    [{200, _, <<"x">>} = ?HTTP:request(get, Url) || _ <- lists:seq(1, 50)],
-    ?assertEqual([], [Pid || {Pid, _} <- Stuck, not is_process_alive(Pid)]),
-    [exit(Pid, kill) || {Pid, _} <- Stuck].
-
-%% The client of a request that hangs goes away: nothing of it is left.
-dead_callers_leave_nothing(Config) ->
-    Vm = vm(Config),
-    Slow = object(Config, "tarpit", "default", "b", "k"),
-    Sockets = [begin
-                   Socket = connect(Slow),
-                   ok = gen_tcp:send(Socket, ["GET ", path(Slow), "?timeout=3000 HTTP/1.1\r\nHost: x\r\n\r\n"]),
-                   Socket
-               end || _ <- lists:seq(1, 20)],
-    ok = ringtail_test_cluster:wait(fun() -> requests(Vm) >= 20 end),
-    [gen_tcp:close(Socket) || Socket <- Sockets],
-    ok = ringtail_test_cluster:wait(fun() -> requests(Vm) =:= 0 end, 60000).
-
 no_atoms_from_outside(Config) ->
     Vm = vm(Config),
     Ask = fun(N) ->
@@ -393,116 +319,3 @@ no_atoms_from_outside(Config) ->
     Before = rpc(Vm, erlang, system_info, [atom_count]),
     [Ask(N) || N <- lists:seq(1, 40)],
     ?assert(rpc(Vm, erlang, system_info, [atom_count]) - Before < 20).
-
-%% ---- What goes wrong ----
-
-companion_killed(Config) ->
-    Vm = vm(Config),
-    Url = object(Config, "prod", "one", "b", "survivor"),
-    {204, _, _} = ?HTTP:request(put, Url, [], {"a/b", <<"x">>}),
-    [begin
-         kill_companion(Vm),
-         %% A read finds the next companion; a write that did not begin does, too.
-         ?assertMatch({200, _, <<"x">>}, again(fun() -> ?HTTP:request(get, Url) end)),
-         ?assertMatch({204, _, _}, again(fun() -> ?HTTP:request(put, Url, [], {"a/b", <<"x">>}) end))
-     end || _ <- [1, 2, 3]],
-    ?assertMatch({200, _, _}, get(Config, "/explore/clusters/prod/preflist")).
-
-%% A clear error or success, and success before long.
-again(Request) -> again(Request, 20).
-
-again(Request, Left) ->
-    case Request() of
-        {Status, _, Body} when Status =:= 502; Status =:= 503 ->
-            ?assertMatch({struct, [{<<"error">>, _} | _]}, mochijson2:decode(Body)),
-            ?assert(Left > 0),
-            timer:sleep(100),
-            again(Request, Left - 1);
-        Answer ->
-            Answer
-    end.
-
-kill_companion(Vm) ->
-    {os_pid, Pid} = lists:keyfind(os_pid, 1, rpc(Vm, ringtail_port, status, [])),
-    [os:cmd("kill -9 " ++ integer_to_list(Pid)) || is_integer(Pid)].
-
-companion_killed_while_a_body_passes(Config) ->
-    Vm = vm(Config),
-    Url = object(Config, "prod", "one", "b", "cut"),
-    {204, _, _} = ?HTTP:request(put, Url, [], {"a/b", crypto:strong_rand_bytes(20 * ?MIB)}),
-    Reader = connect(Url),
-    ok = gen_tcp:send(Reader, ["GET ", path(Url), " HTTP/1.1\r\nHost: x\r\n\r\n"]),
-    {ok, _} = gen_tcp:recv(Reader, 100000),
-    Writer = connect(Url),
-    ok = gen_tcp:send(Writer, ["PUT ", path(Url), " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: a/b\r\nContent-Length: ",
-                               integer_to_list(20 * ?MIB), "\r\n\r\n", crypto:strong_rand_bytes(10 * ?MIB)]),
-    kill_companion(Vm),
-    %% The reader sees that the body is short.
-    ?assert(drained(Reader, 100000) < 20 * ?MIB),
-    ok = gen_tcp:send(Writer, crypto:strong_rand_bytes(10 * ?MIB)),
-    {ok, Answer} = gen_tcp:recv(Writer, 0, 30000),
-    ?assertMatch(<<"HTTP/1.1 502", _/binary>>, Answer),
-    [gen_tcp:close(Socket) || Socket <- [Reader, Writer]],
-    {200, _, Whole} = again(fun() -> ?HTTP:request(get, Url) end),
-    ?assertEqual(20 * ?MIB, byte_size(Whole)).
-
-drained(Socket, Got) ->
-    case gen_tcp:recv(Socket, 0, 30000) of
-        {ok, More} -> drained(Socket, Got + byte_size(More));
-        {error, closed} -> Got
-    end.
-
-primary_down(Config) ->
-    Prod = proplists:get_value(prod, Config),
-    [Node | _] = standin:nodes(Prod),
-    Keys = [Key || N <- lists:seq(1, 100), Key <- ["down" ++ integer_to_list(N)],
-                   [{_, Owner}] <- [standin:rpc(Prod, Node, ringtail, primaries, [{<<"one">>, <<"b">>}, list_to_binary(Key)])],
-                   Owner =/= Node],
-    [_, Other] = standin:nodes(Prod),
-    Url = object(Config, "prod", "one", "b", hd(Keys)),
-    {204, _, _} = ?HTTP:request(put, Url, [], {"a/b", <<"x">>}),
-    ok = standin:kill(Prod, Other),
-    [begin
-         {503, _, _} = Answer = Request(),
-         ?assertMatch(#{<<"error">> := <<"no_primary">>}, ?HTTP:json(Answer))
-     end || Request <- [fun() -> ?HTTP:request(get, Url) end,
-                        fun() -> ?HTTP:request(put, Url, [], {"a/b", <<"y">>}) end]],
-    ok = standin:restart(Prod, Other),
-    ok = standin:rpc(Prod, Other, ringtail, start, []),
-    ok = ringtail_test_cluster:all_serving(Prod),
-    ok = ringtail_test_cluster:wait(fun() -> {200, _, <<"x">>} = ?HTTP:request(get, Url), true end).
-
-cluster_out_of_reach_and_back(Config) ->
-    Vm = vm(Config),
-    Lab = proplists:get_value(lab, Config),
-    [Node] = standin:nodes(Lab),
-    Path = "/explore/clusters/lab/preflist",
-    {200, _, Map} = get(Config, Path),
-    ok = standin:stop(Lab, Node),
-    ok = rpc(Vm, ringtail_clusters, refresh, ["lab", 20000]),
-    timer:sleep(1100),
-    {200, _, Map} = Stale = get(Config, Path),
-    ?assertEqual("110 - \"Response is Stale\"", ?HTTP:header("Warning", Stale)),
-    ?assert(list_to_integer(?HTTP:header("Age", Stale)) >= 1),
-    {200, _, _} = Topology = get(Config, "/explore/clusters/lab/topology"),
-    ?assert(is_list(?HTTP:header("Warning", Topology))),
-    {503, _, _} = get(Config, "/riak/primary/clusters/lab/types/default/buckets/b/keys/k?route=proxy"),
-    {503, _, _} = get(Config, "/explore/clusters/lab/bucket_types/default/buckets/b/keys/k/preflist"),
-    ?assertMatch(#{<<"clusters">> := #{<<"lab">> := #{<<"condition">> := <<"stale">>, <<"error">> := _}}},
-                 ?HTTP:json(get(Config, "/ringtail/status"))),
-    ok = standin:restart(Lab, Node),
-    ok = standin:rpc(Lab, Node, ringtail, start, []),
-    ok = ringtail_test_cluster:all_serving(Lab),
-    ok = ringtail_test_cluster:wait(fun() -> ?HTTP:header("Warning", get(Config, Path)) =:= undefined end),
-    ?assertMatch({404, _, _}, get(Config, "/riak/primary/clusters/lab/types/default/buckets/b/keys/k?route=proxy")).
-
-clusters_change_in_a_console(Config) ->
-    Vm = vm(Config),
-    {ok, Clusters} = rpc(Vm, application, get_env, [ringtail, clusters]),
-    {prod, Seeds} = lists:keyfind(prod, 1, Clusters),
-    ok = rpc(Vm, application, set_env, [ringtail, clusters, [{new, Seeds}, {bad, []} | lists:keydelete(prod, 1, Clusters)]]),
-    ok = ringtail_test_cluster:wait(fun() -> element(1, get(Config, "/explore/clusters/new/preflist")) =:= 200 end),
-    ok = ringtail_test_cluster:wait(fun() -> element(1, get(Config, "/explore/clusters/prod/preflist")) =:= 404 end),
-    ?assertMatch(#{<<"problems">> := [_]}, ?HTTP:json(get(Config, "/ringtail/status"))),
-    ok = rpc(Vm, application, set_env, [ringtail, clusters, Clusters]),
-    ok = ringtail_test_cluster:wait(fun() -> element(1, get(Config, "/explore/clusters/prod/preflist")) =:= 200 end).
