@@ -6,7 +6,8 @@
 %% understood here is refused.
 -module(ringtail_body).
 
--export([framing/1, refuse_framing/3, too_large/1, refuse_too_large/1]).
+-export([framing/1, refuse_framing/3, too_large/1, refuse_too_large/1, refuse_unreadable/1,
+         ended/1]).
 -export([sendable/1, unread/1, drain/1, close_afterwards/0, timeout/1, too_long/1]).
 -export_type([framing/0, read/0, body/0]).
 
@@ -70,10 +71,13 @@ is_length(Text) ->
 -spec refuse_framing(Why :: string(), ringtail_wm:reqdata(), Context) ->
           ringtail_wm:result(Context).
 refuse_framing(Why, RD, Context) ->
+    refuse_framing(bad_framing, Why, RD, Context).
+
+refuse_framing(Code, Why, RD, Context) ->
     close_afterwards(),
     _ = put(webmachine_stream_progress, done),
     Closing = wrq:set_resp_header("Connection", "close", RD),
-    ringtail_wm:refuse(400, bad_framing, Why, Closing, Context).
+    ringtail_wm:refuse(400, Code, Why, Closing, Context).
 
 %% @doc Whether the request says that its body is larger than allowed.
 -spec too_large(ringtail_wm:reqdata()) -> boolean().
@@ -90,19 +94,40 @@ refuse_too_large(RD) ->
     {{halt, 413}, Told, _} = ringtail_wm:refuse(413, body_too_large, Message, RD, none),
     {413, Told}.
 
+%% @doc The 400 for a body that does not come as the request says: what is no chunk, or an end before
+%% its length. Where the next request would begin nobody knows.
+-spec refuse_unreadable(ringtail_wm:reqdata()) -> {400, ringtail_wm:reqdata()}.
+refuse_unreadable(RD) ->
+    {{halt, 400}, Told, _} =
+        refuse_framing(bad_body, "the body does not come as the request says; nothing was stored",
+                       RD, none),
+    {400, Told}.
+
+%% @doc At the end of a request: a client that was refused while it waited for a 100 may send its
+%% body all the same. It would be taken for the next request, so there is none on this connection.
+-spec ended(ringtail_wm:reqdata()) -> ringtail_wm:reqdata().
+ended(RD) ->
+    case {wrq:response_code(RD), wrq:get_req_header("Expect", RD)} of
+        {Code, "100-" ++ _} when is_integer(Code), Code >= 300 ->
+            close_afterwards(),
+            wrq:set_resp_header("Connection", "close", RD);
+        _ ->
+            RD
+    end.
+
 %% ---- Reading ----
 
 %% @doc The request's body as it is sent on: read where it is small, otherwise a fun that reads it
 %% in pieces. Reading one that turns out to be larger than allowed throws `{ringtail_body,
-%% too_large}'.
+%% too_large}', and one that does not come as it says `{ringtail_body, unreadable}'.
 -spec sendable(ringtail_wm:reqdata()) -> body().
 sendable(RD) ->
     case {framing(RD), is_read(RD)} of
         {{ok, none}, _} -> none;
         {{ok, {length, 0}}, _} -> <<>>;
-        {{ok, {length, Length}}, Read} when Read; Length =< ?HELD_BODY -> wrq:req_body(RD);
+        {{ok, {length, Length}}, Read} when Read; Length =< ?HELD_BODY -> whole(RD);
         {{ok, {length, Length}}, _} -> {length, Length, pieces(RD)};
-        {{ok, chunked}, true} -> wrq:req_body(RD);
+        {{ok, chunked}, true} -> whole(RD);
         {{ok, chunked}, false} -> {chunked, limited(pieces(RD), ringtail_config:max_body())}
     end.
 
@@ -110,7 +135,21 @@ sendable(RD) ->
 is_read(RD) ->
     get(req_body) =/= undefined orelse wrq:get_req_header("Content-MD5", RD) =/= undefined.
 
-pieces(RD) -> fun() -> wrq:stream_req_body(RD, ?PIECE) end.
+whole(RD) -> readable(fun() -> wrq:req_body(RD) end).
+
+pieces(RD) -> fun() -> read(fun() -> wrq:stream_req_body(RD, ?PIECE) end) end.
+
+read(Read) ->
+    case readable(Read) of
+        {Data, done} -> {Data, done};
+        {Data, Next} -> {Data, fun() -> read(Next) end}
+    end.
+
+%% Every server in front raises something else.
+readable(Read) ->
+    try Read()
+    catch _:_ -> throw({?MODULE, unreadable})
+    end.
 
 limited(Read, Left) ->
     fun() ->

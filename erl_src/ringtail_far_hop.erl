@@ -63,6 +63,9 @@ proxy(Name, Far, Timeout, RD) ->
     catch
         throw:{ringtail_body, too_large} ->
             too_large(RD);
+        throw:{ringtail_body, unreadable} ->
+            {Status, Told} = ringtail_body:refuse_unreadable(RD),
+            {halt, Status, Told};
         throw:{ringtail_far_body, stalled} ->
             {Status, Told} = ringtail_far_body:refuse_stalled(Pause, RD),
             {halt, Status, Told}

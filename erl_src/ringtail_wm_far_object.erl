@@ -48,5 +48,5 @@ forbidden(RD, #object{route = Route} = Context) ->
     {ringtail_wm:ending(Status), Told, Context#object{is_told = true}}.
 
 %% What a node says is passed on as it is.
-finish_request(RD, #object{is_told = true} = Context) -> {true, RD, Context};
-finish_request(RD, Context) -> ringtail_wm_read:finish(RD, Context).
+finish_request(RD, #object{is_told = true} = Context) -> {true, ringtail_body:ended(RD), Context};
+finish_request(RD, Context) -> ringtail_wm_read:finish(ringtail_body:ended(RD), Context).

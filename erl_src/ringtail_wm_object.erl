@@ -217,7 +217,7 @@ accept_doc_body(RD, Context) -> with_body(accept_doc_body, RD, Context).
 
 finish_request(RD, Context) ->
     ok = give_back_room(),
-    ringtail_wm_read:finish(?MEANINGS, RD, Context).
+    ringtail_wm_read:finish(?MEANINGS, ringtail_body:ended(RD), Context).
 
 %% ---- Inside ----
 
@@ -246,8 +246,13 @@ with_body(Callback, RD, Context) ->
     try wrq:req_body(Limited) of
         _ -> stored(Callback, Limited, Context)
     catch
-        exit:"request body too large" -> too_large(RD)
+        exit:"request body too large" -> too_large(RD);
+        _:_ -> unreadable(RD)
     end.
+
+unreadable(RD) ->
+    {Status, Told} = ringtail_body:refuse_unreadable(RD),
+    ended({halt, Status, Told}).
 
 stored(Callback, RD, {relayed, Relay}) -> relayed(Callback, RD, Relay);
 stored(process_post, RD, Riak) -> ?RIAK:process_post(RD, Riak);
