@@ -141,8 +141,13 @@ class Writes(Case):
             histories.append(history)
         for other in histories[1:]:
             for step, (wanted, got) in enumerate(zip(histories[0], other)):
-                what = "after " if step % 2 else "answer to "
-                self.assertEqual(wanted, got, what + str(requests[step // 2])[:200])
+                what = ("after " if step % 2 else "answer to ") + str(requests[step // 2])[:200]
+                if wanted[0] == 500:
+                    # A crash of Riak's resource (2.2.3: a PUT without Content-Type) is not repeated
+                    # where it can be told what is wrong; either way nothing is stored, as shown next.
+                    self.assertIn(got[0] // 100, (4, 5), what)
+                else:
+                    self.assertEqual(wanted, got, what)
         return [step[0] for step in histories[0][::2]]
 
     def test_01_put(self):
