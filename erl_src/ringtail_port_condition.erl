@@ -16,6 +16,7 @@
                     last_end = {companion_died, <<"it was never started">>} :: {atom(), binary()},
                     %% Why it last ended before it answered, and the same with what it says of it.
                     unready = none :: none | {binary(), binary()},
+                    asking = false :: boolean(),
                     logged = up :: up | {lost, binary()}}).
 -opaque condition() :: #condition{}.
 
@@ -36,7 +37,7 @@ new(?TABLE) ->
 %% @doc It was started and answers. That is logged once it has lasted: see steady/1.
 -spec up(condition()) -> condition().
 up(Condition) ->
-    kept(Condition#condition{now = up, unready = none}).
+    kept(Condition#condition{now = up, unready = none, asking = false}).
 
 %% @doc It has been up for a while.
 -spec steady(condition()) -> condition().
@@ -55,25 +56,34 @@ lost(Code, Why, Condition) ->
     lost(Code, Why, Condition#condition{logged = {lost, Why}}).
 
 %% @doc It ended before it answered. Its own words on that are asked for, and come as a message to
-%% the caller, who passes them to said/3: once for each reason, and not for a signal, which is
-%% somebody else's doing.
+%% the caller, who passes them to said/3; not for a signal, which is somebody else's doing.
 -spec unready(Code :: atom(), Why :: binary(), condition()) -> condition().
-unready(Code, Why, #condition{unready = {Why, Full}} = Condition) ->
-    lost(Code, Full, Condition);
+unready(Code, <<"exit status ", _/binary>> = Why, #condition{unready = {Why, Full}} = Condition) ->
+    lost(Code, Full, asked(Why, Condition));
 unready(Code, <<"exit status ", _/binary>> = Why, Condition) ->
-    _ = ringtail_port_program:ask_why(self(), Why),
-    lost(Code, Why, Condition#condition{unready = {Why, Why}});
+    lost(Code, Why, asked(Why, Condition#condition{unready = {Why, Why}}));
 unready(Code, Why, Condition) ->
     lost(Code, Why, Condition).
 
-%% @doc What the program says.
--spec said(Why :: binary(), Text :: binary(), condition()) -> condition().
-said(Why, Text, #condition{unready = {Why, _}, now = {lost, Why}} = Condition) when Text =/= <<>> ->
-    #condition{last_end = {Code, Why}} = Condition,
-    Full = <<Why/binary, ": ", Text/binary>>,
-    lost(Code, Full, Condition#condition{unready = {Why, Full}});
+%% Every time, for it may be another program by now; never twice at once.
+asked(_, #condition{asking = true} = Condition) ->
+    Condition;
+asked(Why, Condition) ->
+    _ = ringtail_port_program:ask_why(self(), Why),
+    Condition#condition{asking = true}.
+
+%% @doc What the program says; `none' where it would start now.
+-spec said(Why :: binary(), none | binary(), condition()) -> condition().
+said(Why, Text, #condition{unready = {Why, Known}, now = {lost, Known}} = Condition)
+  when is_binary(Text) ->
+    #condition{last_end = {Code, Known}} = Condition,
+    Full = case Text of
+               <<>> -> Why;
+               _ -> <<Why/binary, ": ", Text/binary>>
+           end,
+    lost(Code, Full, Condition#condition{unready = {Why, Full}, asking = false});
 said(_, _, Condition) ->
-    Condition.
+    Condition#condition{asking = false}.
 
 %% @doc Somebody waited for an answer, and nothing came of it meanwhile.
 -spec silent(condition()) -> condition().

@@ -93,8 +93,8 @@ kill(OsPid) ->
     _ = os:cmd("kill -KILL " ++ integer_to_list(OsPid)),
     ok.
 
-%% @doc Has a process find out, which sends `{said, Tag, Text}', and the text is what the program
-%% says, or empty.
+%% @doc Has a process find out, which sends `{said, Tag, Text}': what the program says, which may be
+%% nothing, or `none' where it would start now.
 -spec ask_why(pid(), Tag :: term()) -> pid().
 ask_why(Owner, Tag) ->
     spawn_link(fun() -> Owner ! {said, Tag, why(executable())} end).
@@ -102,10 +102,10 @@ ask_why(Owner, Tag) ->
 why({ok, Path}) ->
     case run(Path, ["--version"], [stderr_to_stdout]) of
         {ok, Port} -> said(Port, os_pid(Port));
-        {error, _} -> <<>>
+        {error, _} -> none
     end;
 why({error, _}) ->
-    <<>>.
+    none.
 
 said(Port, OsPid) ->
     Timer = erlang:start_timer(?WAIT_MS, self(), enough),
@@ -121,7 +121,7 @@ heard(Port, OsPid, Timer, Bytes) ->
             ended(Port, OsPid, <<Bytes/binary, More/binary>>);
         %% It starts now.
         {Port, {exit_status, 0}} ->
-            <<>>;
+            none;
         {Port, {exit_status, ?ENOEXEC}} when Bytes =:= <<>> ->
             <<"this machine cannot run it: it is built for another one, or damaged">>;
         {Port, {exit_status, _}} ->

@@ -43,6 +43,12 @@ one_that_could_not_start_told_nobody_why(Config) ->
     ?assertEqual({lost, <<"the companion is not there: ", Full/binary>>},
                  ringtail_engine:condition()),
     ok = wait(fun() -> ringtail_engine:is_there() =:= false end),
+    %% Another program with the same status has its own words.
+    ok = file:write_file(Script, "#!/bin/sh\necho 'no space left' >&2; exit 1\n"),
+    Other = <<"exit status 1: no space left">>,
+    ok = wait(fun() -> ringtail_port:condition() =:= {lost, Other} end),
+    ok = file:write_file(Script, "#!/bin/sh\nexit 1\n"),
+    ok = wait(fun() -> ringtail_port:condition() =:= {lost, <<"exit status 1">>} end),
     %% Put right, it starts by itself.
     application:unset_env(ringtail, companion),
     ok = wait(fun() -> ringtail_port:condition() =:= up end),
