@@ -24,6 +24,7 @@
 mod args;
 mod document;
 mod fault;
+mod grid;
 mod library;
 mod loaded;
 mod lookup;

@@ -7,7 +7,7 @@ use ringtail_core::{NodeId, Ring};
 use rustler::{Atom, Env, Resource, Term};
 
 use crate::fault::{Failure, Fault};
-use crate::owners::grid_step;
+use crate::grid::grid_step;
 
 /// A ring with what is needed to speak of it in terms of the VM.
 pub struct LoadedRing {

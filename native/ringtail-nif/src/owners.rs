@@ -15,15 +15,6 @@ mod atoms {
     rustler::atoms! { primary, fallback }
 }
 
-/// The places of `ringtail_grid`; a ring lies on it if its size divides this.
-const GRID: u32 = 4096;
-
-/// How far apart on the grid the partitions of a ring of this size are; `None` if they are not on
-/// it.
-pub fn grid_step(size: u32) -> Option<u32> {
-    GRID.is_multiple_of(size).then(|| GRID / size)
-}
-
 /// What `ringtail_grid:primaries/1` wants: `{Place, Node, Place, Node, Place, Node}` for three
 /// owners, which is what most buckets have, for any other number `[Node, Place, ...]`, the last
 /// first.

@@ -3,21 +3,22 @@
 
 use std::error::Error;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use ringtail_core::topology::TokenError;
-use ringtail_core::{KeyTextError, Keyfun, KeyfunError, NVal, NValError, keys};
+use ringtail_core::{KeyTextError, Keyfun, KeyfunError, NVal, NValError};
 
 // clap wraps these texts to the terminal: a paragraph is one line.
 mod remote;
+mod values;
 
 pub use remote::{
     DeleteArgs, GetArgs, HeadArgs, NodeArgs, ObjectArgs, PutArgs, ReadArgs, TopologyArgs, WriteArgs,
 };
+pub use values::{Bytes, RingSource};
+use values::{n_val, percent_notation};
 
 const AFTER_HELP: &str = "\
 Output:
@@ -185,41 +186,6 @@ pub struct BucketArgs {
     /// The bucket's chash_keyfun: std or bucketonly
     #[arg(long, value_name = "KEYFUN", default_value = "std", value_parser = Keyfun::from_str)]
     pub keyfun: Keyfun,
-}
-
-/// Where a ring comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RingSource {
-    /// A file.
-    File(PathBuf),
-    /// Standard input.
-    Stdin,
-    /// An address of a node.
-    Node(String),
-}
-
-impl From<OsString> for RingSource {
-    fn from(argument: OsString) -> Self {
-        match argument.to_str() {
-            Some("-") => Self::Stdin,
-            Some(url) if ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)) => {
-                Self::Node(url.to_owned())
-            }
-            _ => Self::File(argument.into()),
-        }
-    }
-}
-
-/// Bytes given in percent notation, decoded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bytes(pub Vec<u8>);
-
-fn percent_notation() -> impl TypedValueParser<Value = Bytes> {
-    OsStringValueParser::new().try_map(|text| keys::percent_decode(text.as_bytes()).map(Bytes))
-}
-
-fn n_val(text: &str) -> Result<NVal, Box<dyn Error + Send + Sync>> {
-    Ok(NVal::new(text.parse()?)?)
 }
 
 /// The code of the typed error behind clap's message, where there is one.

@@ -9,7 +9,7 @@ use clap::Args;
 use ringtail_client::{Quorum, Vclock};
 use ringtail_core::topology::Token;
 
-use super::{Bytes, percent_notation};
+use super::values::{Bytes, percent_notation};
 
 /// How to reach nodes.
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 mod count;
 mod lines;
+mod sink;
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek, Write};
@@ -9,14 +10,15 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use ringtail_core::{KeyTextError, Keyfun, Position, Ring, hash_key};
+use ringtail_core::{KeyTextError, Keyfun, Ring, hash_key};
 
-use super::{check_n, hex};
+use super::checks::{check_n, hex};
 use crate::args::{KeysArgs, RingSource};
 use crate::failure::Failure;
 use crate::output::{Output, Style};
 use crate::records::{RecordError, Records};
 use crate::ringfile;
+use sink::Sink;
 
 /// Bytes a key may have. Riak sets no limit; an unlimited one would let one input without newlines
 /// fill the memory.
@@ -46,16 +48,6 @@ pub fn run(args: &KeysArgs, out: &mut Output) -> Result<(), Failure> {
         bar.finish_and_clear();
     }
     result
-}
-
-/// What becomes of the keys.
-trait Sink {
-    /// Takes a key and the position of its first primary.
-    fn key(&mut self, key: &[u8], position: Position) -> io::Result<()>;
-
-    /// Called before a read, which may wait for long: whoever types or feeds keys slowly sees each
-    /// answer at once.
-    fn flush(&mut self) -> io::Result<()>;
 }
 
 /// Prints or counts every key of the input.

@@ -1,11 +1,13 @@
 //! `ringtail preflist`: where one key lives.
 
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 
-use ringtail_core::keys::percent_encode;
+use ringtail_core::keys::{percent_decode, percent_encode};
 use ringtail_core::{KeyHash, KeyPreflist, NVal, NodeId, Ring, UpNodes, hash_key};
 
-use super::{check_n, key, remote};
+use super::checks::{check_n, hex};
+use super::remote;
 use crate::args::PreflistArgs;
 use crate::failure::Failure;
 use crate::keytext::shown;
@@ -159,6 +161,14 @@ fn write_for_people(
         writeln!(out, "\nPrimaries that are down: {}", down.join(", "))?;
     }
     Ok(())
+}
+
+/// The key of `preflist`. Here and not among clap's parsers, because `--hex` decides how it is
+/// read.
+fn key(args: &PreflistArgs) -> Result<Vec<u8>, Failure> {
+    let text = args.key.as_bytes();
+    let key = if args.hex { hex(text) } else { percent_decode(text) };
+    key.map_err(|error| Failure::usage(error.code(), format!("--key: {error}")))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The one place where a failure becomes a code and a sentence. Both are those of the NIF, so that
 //! callers need not know which of the two they asked.
 
+use std::any::Any;
 use std::io;
 use std::sync::Arc;
 
@@ -68,6 +69,13 @@ impl From<ringtail_client::Error> for Fault {
 }
 
 impl Fault {
+    /// What was caught of a panic.
+    pub fn of_panic(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Self::Internal(text.unwrap_or_else(|| "a panic".to_owned()))
+    }
+
     /// What Erlang sees as an atom.
     pub fn code(&self) -> &'static str {
         match self {

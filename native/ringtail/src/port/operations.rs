@@ -3,8 +3,8 @@
 use ringtail_core::term::Term;
 use ringtail_core::topology::{Snapshot, Token, TopologyAnswer, TopologyDigest, node_uuid};
 use ringtail_core::{
-    ClusterPreflist, Index, KeyHash, KeyPreflist, MemberStatus, NVal, NodeId, Position,
-    PreflistKind, Ring, RingSummary, UpNodes,
+    ClusterPreflist, Index, KeyHash, KeyPreflist, NVal, NodeId, Position, PreflistKind, Ring,
+    RingSummary, UpNodes,
 };
 use ringtail_port_codec::answer::Writer;
 use serde::Serialize;
@@ -246,7 +246,7 @@ fn ring_info(ring: &Ring, out: &mut Writer) -> Done {
     out.list(ring.members().iter(), |out, member| {
         out.tuple(2);
         out.binary(ring.node_name(member.node).as_bytes());
-        out.atom(status(member.status));
+        out.atom(member.status.as_str());
         Ok::<(), Fault>(())
     })?;
     out.u64(ring.pending().len() as u64);
@@ -254,18 +254,6 @@ fn ring_info(ring: &Ring, out: &mut Writer) -> Done {
     out.u64(ring.vclock_sum());
     out.atom(if ring.resizing() { "true" } else { "false" });
     Ok(())
-}
-
-/// A member's status as Erlang names it.
-pub fn status(status: MemberStatus) -> &'static str {
-    match status {
-        MemberStatus::Joining => "joining",
-        MemberStatus::Valid => "valid",
-        MemberStatus::Leaving => "leaving",
-        MemberStatus::Exiting => "exiting",
-        MemberStatus::Down => "down",
-        MemberStatus::Invalid => "invalid",
-    }
 }
 
 fn document(ring: &Ring, kind: &Term, out: &mut Writer) -> Done {

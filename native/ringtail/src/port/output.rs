@@ -14,6 +14,8 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use super::process::{Ending, exit, widen};
+
 /// Answers that wait to be written, each at most a frame and few of them large.
 const QUEUE: usize = 64;
 
@@ -31,7 +33,7 @@ impl Output {
     /// Takes stdout, and starts the thread that writes to it.
     pub fn start() -> io::Result<Self> {
         let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-        super::widen(&stdout);
+        widen(&stdout);
         let sink = Arc::new(Mutex::new(stdout));
         let (queue, waiting) = bounded(QUEUE);
         let output = Self { sink, queue };
@@ -67,11 +69,7 @@ fn write(sink: &Mutex<File>, frames: &[u8]) {
     match sink.write_all(frames) {
         Ok(()) => {}
         // Nobody is left to be served.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-            super::exit(super::Ending::VmGone)
-        }
-        Err(error) => {
-            super::exit(super::Ending::Failed(format!("cannot write to stdout: {error}")))
-        }
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit(Ending::VmGone),
+        Err(error) => exit(Ending::Failed(format!("cannot write to stdout: {error}"))),
     }
 }

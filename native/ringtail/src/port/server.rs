@@ -1,6 +1,5 @@
 //! What becomes of each frame.
 
-use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,8 +13,8 @@ use super::fault::Fault;
 use super::lane::{Cancel, Lane, Running};
 use super::operations::{Operation, perform};
 use super::output::Output;
+use super::process::{Ending, exit};
 use super::rings::Rings;
-use super::{Ending, exit};
 
 /// Requests that wait for a worker.
 const WAITING: usize = 256;
@@ -160,13 +159,8 @@ fn answer_call(
     let fault = match performed {
         Ok(Ok(())) => return,
         Ok(Err(fault)) => fault,
-        Err(panic) => Fault::Internal(panic_message(&*panic)),
+        Err(panic) => Fault::of_panic(&*panic),
     };
     out.truncate(start);
     answer::error(out, id, fault.code(), &fault.detail());
-}
-
-pub fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
 }

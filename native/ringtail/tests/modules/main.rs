@@ -19,35 +19,9 @@ use tree::Tree;
 /// Circles that are still to be opened, by crate and modules; for no crate but these, and shorter
 /// with each that is opened.
 const STANDING: &[(&str, &[&str])] = &[
-    ("ringtail", &["args", "args::remote"]),
-    // `commands` is both the list of the commands and what they have in common.
-    (
-        "ringtail",
-        &[
-            "commands",
-            "commands::keys",
-            "commands::keys::count",
-            "commands::keys::lines",
-            "commands::preflist",
-        ],
-    ),
-    // How the process ends and how a panic is told stand where everything is put together.
-    (
-        "ringtail",
-        &[
-            "port",
-            "port::clusters",
-            "port::clusters::answering",
-            "port::clusters::documents",
-            "port::clusters::request",
-            "port::output",
-            "port::server",
-        ],
-    ),
     ("ringtail-client", &["discovery", "shared"]),
     ("ringtail-client", &["execute", "execute::attempt", "execute::weigh"]),
     ("ringtail-client", &["http::body", "http::connection", "http::head", "http::stream"]),
-    ("ringtail-nif", &["loaded", "owners"]),
     // The scripted cluster's state stands in the root.
     ("ringtail-testcluster", &["node", "ring", "the root"]),
 ];

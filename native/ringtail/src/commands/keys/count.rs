@@ -5,7 +5,7 @@ use std::io;
 use ringtail_core::{NVal, NodeId, Position, Ring};
 use serde::Serialize;
 
-use super::Sink;
+use super::sink::Sink;
 use crate::keytext::shown;
 use crate::output::{Output, Style};
 use crate::table::{Align, Table};

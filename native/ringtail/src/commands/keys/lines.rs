@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use ringtail_core::{NVal, Position, Ring};
 use unicode_width::UnicodeWidthStr;
 
-use super::Sink;
+use super::sink::Sink;
 use crate::keytext::{is_plain, shown, shown_in_list, write_shown};
 
 /// Separates primaries in text. Names that contain it are escaped.

@@ -8,9 +8,7 @@ use ringtail_core::{ClusterPreflist, NVal, Position, RingSize, hash_key};
 use ringtail_port_codec::answer::Writer;
 
 use super::super::fault::Fault;
-use super::super::operations::status;
-use super::PATIENCE;
-use super::session::Session;
+use super::session::{PATIENCE, Session};
 
 type Done = Result<(), Fault>;
 
@@ -93,7 +91,7 @@ fn member(out: &mut Writer, member: &MemberEntry) -> Done {
     out.tuple(4);
     out.binary(member.name.as_bytes());
     out.binary(member.uuid.to_string().as_bytes());
-    out.binary(status(member.status).as_bytes());
+    out.binary(member.status.as_str().as_bytes());
     out.list(member.endpoints.iter(), |out, endpoint| {
         out.tuple(3);
         out.atom(endpoint.protocol.name());

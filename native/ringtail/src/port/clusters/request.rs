@@ -22,10 +22,9 @@ use ringtail_port_codec::answer::Writer;
 use super::super::arguments as args;
 use super::super::fault::Fault;
 use super::super::output::Output;
-use super::PATIENCE;
 use super::answering::{Outcome, progress};
 use super::pipe::Pipe;
-use super::session::Session;
+use super::session::{PATIENCE, Session};
 
 /// A request as it came, no longer tied to its frame.
 pub struct Job {

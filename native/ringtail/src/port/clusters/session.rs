@@ -8,6 +8,10 @@ use ringtail_client::{Client, Config, Error};
 
 use super::crew::Crew;
 
+/// How much of its time a request may wait for a cluster that cannot serve it: whoever sent it can
+/// wait, too.
+pub const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Requests of one cluster carried out at once, and those that wait.
 const REQUESTS: usize = 64;
 const WAITING: usize = 256;

@@ -11,6 +11,7 @@ mod fault;
 mod lane;
 mod operations;
 mod output;
+mod process;
 mod rings;
 mod server;
 
@@ -24,33 +25,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::failure::Failure;
 use output::Output;
+use process::{Ending, exit, widen};
 use server::Server;
-
-/// How the process ends.
-pub enum Ending {
-    /// The VM closed stdin or no longer reads.
-    VmGone,
-    /// What came in was no request: who sends it speaks another language.
-    Garbage(String),
-    /// Something else went wrong.
-    Failed(String),
-}
-
-/// Ends the process at once, whatever its threads are doing. Nothing here outlives the process that
-/// matters.
-pub fn exit(ending: Ending) -> ! {
-    let (status, message) = match ending {
-        Ending::VmGone => (0, None),
-        Ending::Garbage(what) => {
-            (2, Some(format!("{what}. This command is for the Erlang application, not for typing")))
-        }
-        Ending::Failed(what) => (1, Some(what)),
-    };
-    if let Some(message) = message {
-        eprintln!("ringtail port: {message}");
-    }
-    std::process::exit(status)
-}
 
 /// Serves until stdin is closed.
 pub fn run() -> Result<(), Failure> {
@@ -65,15 +41,6 @@ pub fn run() -> Result<(), Failure> {
         Ok(()) => exit(Ending::VmGone),
         Err(error) => exit(Ending::Failed(error.to_string())),
     }
-}
-
-/// Lets a pipe hold as much as the system allows anybody, so that a piece of an object crosses it
-/// at one go and not by turns of two programs. What cannot be widened works as well, more slowly.
-fn widen(pipe: &File) {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::pipe::fcntl_setpipe_size(pipe, 1024 * 1024);
-    #[cfg(not(target_os = "linux"))]
-    let _ = pipe;
 }
 
 /// Ends the process when the other end of stdin is closed, even while much of what it sent is

@@ -37,7 +37,6 @@ use super::fault::Fault;
 use super::lane::{Cancel, Running};
 use super::output::Output;
 use super::rings::Handle;
-use super::server::panic_message;
 use answering::Outcome;
 use crew::Crew;
 use pipe::Pipe;
@@ -48,10 +47,6 @@ use session::Session;
 const MOST_CLUSTERS: usize = 64;
 /// No request takes longer.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// How much of its time a request may wait for a cluster that cannot serve it: whoever sent it can
-/// wait, too.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What can be asked of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -253,8 +248,7 @@ impl Reply {
                 true => Err(Fault::Cancelled),
                 false => perform(),
             }));
-            let performed =
-                performed.unwrap_or_else(|panic| Err(Fault::Internal(panic_message(&*panic))));
+            let performed = performed.unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
             if let Err(fault) = performed {
                 let mut frame = Vec::new();
                 answer::error(&mut frame, self.id, fault.code(), &fault.detail());
