@@ -1,11 +1,14 @@
-%% @doc How fast objects are fetched through a VM without Riak (proxy mode: webmachine, the companion, a primary), against
-%% ringtail-client used directly, in one run on the stand-in. `make bench` runs it:
-%% `escript bench/standalone_bench.erl EBIN_DIR`, from the project's directory. Prints `ratio NAME: measured X, target >= Y`.
+%% @doc How fast objects are fetched through a VM without Riak (proxy mode: webmachine, the
+%% companion, a primary), against ringtail-client used directly, in one run on the stand-in. `make
+%% bench` runs it:
+%% `escript bench/standalone_bench.erl EBIN_DIR`, from the project's directory. Prints `ratio NAME:
+%% measured X, target >= Y`.
 %%
-%% Both fetch the same objects with as many threads. They take turns, and the best turn of each counts, so that what else
-%% the machine does weighs on neither alone. The nodes have one half of the machine's processors and all that asks them the
-%% other (the measuring program; with it the VM and its companion), because the VM is for a host that runs no node: where
-%% the nodes compete with it for a processor, every step of it would count as if it were theirs.
+%% Both fetch the same objects with as many threads. They take turns, and the best turn of each
+%% counts, so that what else the machine does weighs on neither alone. The nodes have one half of
+%% the machine's processors and all that asks them the other (the measuring program; with it the VM
+%% and its companion), because the VM is for a host that runs no node: where the nodes compete with
+%% it for a processor, every step of it would count as if it were theirs.
 -module(standalone_bench).
 -mode(compile).
 
@@ -26,22 +29,28 @@ main([Ebin]) ->
     {Nodes, Askers} = halves(),
     ok = on(Nodes),
     {ok, C} = standin:start_cluster(#{nodes => 3, ring_size => 16,
-                                      types => [{list_to_binary(Type), [{n_val, N}]} || {Type, N} <- ?TYPES],
+                                      types => [{list_to_binary(Type), [{n_val, N}]}
+                                                || {Type, N} <- ?TYPES],
                                       patches => [filename:absname(Ebin)]}),
     ok = on(Askers),
     [ok = standin:rpc(C, Node, ringtail, start, []) || Node <- standin:nodes(C)],
     Seeds = [Url || {_, Url} <- standin:urls(C)],
-    {ok, Vm} = standin_bare:start(#{patches => [filename:absname(Ebin)], env => [{ringtail, [{clusters, [{bench, Seeds}]}]}]}),
+    {ok,
+     Vm} =
+         standin_bare:start(#{patches => [filename:absname(Ebin)],
+                              env => [{ringtail, [{clusters, [{bench, Seeds}]}]}]}),
     ok = standin_bare:rpc(Vm, ringtail, start, []),
     try
         ok = ready(C, Vm, 200),
-        [ratio(Type, Name, Size, hd(Seeds), standin_bare:url(Vm), Gets) || Type <- ?TYPES, {Name, Size} <- ?SIZES]
+        [ratio(Type, Name, Size, hd(Seeds), standin_bare:url(Vm), Gets)
+         || Type <- ?TYPES, {Name, Size} <- ?SIZES]
     after
         standin_bare:stop(Vm),
         standin:stop_cluster(C)
     end;
 main(_) ->
-    io:format(standard_error, "usage: escript bench/standalone_bench.erl EBIN_DIR (made by rebar3 compile)~n", []),
+    io:format(standard_error,
+              "usage: escript bench/standalone_bench.erl EBIN_DIR (made by rebar3 compile)~n", []),
     halt(2).
 
 %% The processors this bench may use, in two halves; a single one is both.
@@ -58,9 +67,11 @@ range(Text) ->
         [First, Last] -> lists:seq(First, Last)
     end.
 
-%% Operating system processes are started by the emulator's child setup process and inherit its processors.
+%% Operating system processes are started by the emulator's child setup process and inherit its
+%% processors.
 on(Processors) ->
-    Output = os:cmd("taskset -c -p " ++ string:join([integer_to_list(P) || P <- Processors], ",") ++ " $PPID"),
+    Output = os:cmd("taskset -c -p " ++ string:join([integer_to_list(P) || P <- Processors], ",")
+                    ++ " $PPID"),
     {_, true} = {Output, string:str(Output, "new affinity") > 0},
     ok.
 
@@ -72,7 +83,7 @@ gets() ->
 
 ready(C, Vm, Left) when Left > 0 ->
     Serving = [standin:rpc(C, Node, ringtail_routes, state, []) || Node <- standin:nodes(C)]
-        ++ [element(1, standin_bare:rpc(Vm, ringtail_clusters, freshness, ["bench"]))],
+        ++ [element(1, standin_bare:rpc(Vm, ringtail_remote_clusters, freshness, ["bench"]))],
     case lists:usort(Serving) of
         [current, serving] -> ok;
         _ -> timer:sleep(100), ready(C, Vm, Left - 1)
@@ -81,9 +92,14 @@ ready(C, Vm, Left) when Left > 0 ->
 ratio({Type, N}, Name, Size, Seed, VmUrl, Gets) ->
     Bucket = "size" ++ integer_to_list(Size),
     Path = "/riak/primary/clusters/default/types/" ++ Type ++ "/buckets/" ++ Bucket ++ "/keys/",
-    [put_object(VmUrl ++ Path ++ integer_to_list(Key), crypto:strong_rand_bytes(Size)) || Key <- lists:seq(0, ?KEYS - 1)],
-    Direct = fun() -> run([Gets, " client ", Seed, " ", ?SECONDS, " ", ?THREADS, " ", Type, " ", Bucket, " ", integer_to_list(?KEYS)]) end,
-    Proxy = fun() -> run([Gets, " http ", VmUrl, Path, " ", ?SECONDS, " ", ?THREADS, " ", integer_to_list(?KEYS)]) end,
+    [put_object(VmUrl ++ Path ++ integer_to_list(Key), crypto:strong_rand_bytes(Size))
+     || Key <- lists:seq(0, ?KEYS - 1)],
+    Direct =
+        fun() -> run([Gets, " client ", Seed, " ", ?SECONDS, " ", ?THREADS, " ", Type, " ", Bucket,
+                      " ", integer_to_list(?KEYS)]) end,
+    Proxy =
+        fun() -> run([Gets, " http ", VmUrl, Path, " ", ?SECONDS, " ", ?THREADS, " ",
+                      integer_to_list(?KEYS)]) end,
     Turns = [{Direct(), Proxy()} || _ <- lists:seq(1, ?TURNS)],
     Best = fun(Way) -> lists:max([element(Way, Turn) || Turn <- Turns]) end,
     io:format("ratio standalone proxy to ringtail-client, gets of ~s, n_val ~w: measured ~.2f, target >= ~.1f~n",
@@ -99,4 +115,5 @@ run(Command) ->
 
 put_object(Url, Body) ->
     {ok, _} = application:ensure_all_started(inets),
-    {ok, {{_, 204, _}, _, _}} = httpc:request(put, {Url, [], "application/octet-stream", Body}, [], []).
+    {ok, {{_, 204, _}, _, _}} = httpc:request(put, {Url, [], "application/octet-stream", Body}, [],
+                                              []).

@@ -1,13 +1,15 @@
-%% @doc What people call from a console. Everything returns data: the answer itself, or `{error, {Code, Detail}}'; only
-%% print/1 and help/0 write. Two kinds of calls: about the node this console is on, and about any ring at hand.
+%% @doc What people call from a console. Everything returns data: the answer itself, or `{error,
+%% {Code, Detail}}'; only print/1 and help/0 write. Two kinds of calls: about the node this console
+%% is on, and about any ring at hand.
 %%
-%% A ring is given as whatever is at hand: the term that riak_core_ring_manager:get_my_ring/0 returns inside `{ok, _}',
-%% its external term format, the name of a ring file, or a ring that was loaded before (for many calls, much quicker).
-%% A bucket is Riak's: a binary, or `{Type, Bucket}'.
+%% A ring is given as whatever is at hand: the term that riak_core_ring_manager:get_my_ring/0
+%% returns inside `{ok, _}', its external term format, the name of a ring file, or a ring that was
+%% loaded before (for many calls, much quicker). A bucket is Riak's: a binary, or `{Type, Bucket}'.
 -module(ringtail).
 
 %% This node
--export([start/0, stop/0, status/0, preflist/2, primaries/2, owners/0, where/2, topology/0, print/1, help/0, compile/0, compile/1]).
+-export([start/0, stop/0, status/0, preflist/2, primaries/2, owners/0, where/2, topology/0, print/1,
+         help/0, compile/0, compile/1]).
 %% Any ring
 -export([ring/1, info/1, owners/1, hash/2, hash/3]).
 -export([primaries/4, primaries/5, preflist/4, preflist/5, preflist/6]).
@@ -78,7 +80,8 @@ owners(Ring) ->
 hash(Bucket, Key) ->
     hash(Bucket, Key, std).
 
--spec hash(bucket(), binary(), ringtail_engine:keyfun_name()) -> non_neg_integer() | ringtail_nif:failure().
+-spec hash(bucket(), binary(), ringtail_engine:keyfun_name()) ->
+          non_neg_integer() | ringtail_nif:failure().
 hash(Bucket, Key, Keyfun) ->
     {Type, Name} = type_and_name(Bucket),
     case ringtail_engine:chash(Type, Name, Key, Keyfun) of
@@ -87,7 +90,8 @@ hash(Bucket, Key, Keyfun) ->
     end.
 
 %% @doc The owners of a key, up or not: `[{Index, Node}]'.
--spec primaries(ring(), bucket(), binary(), pos_integer()) -> [ringtail_nif:entry()] | ringtail_nif:failure().
+-spec primaries(ring(), bucket(), binary(), pos_integer()) ->
+          [ringtail_nif:entry()] | ringtail_nif:failure().
 primaries(Ring, Bucket, Key, N) ->
     primaries(Ring, Bucket, Key, N, std).
 
@@ -98,7 +102,8 @@ primaries(Ring, Bucket, Key, N, Keyfun) ->
     with(Ring, fun(Loaded) -> ringtail_engine:primaries(Loaded, Type, Name, Key, Keyfun, N) end).
 
 %% @doc The preflist of a key with every node up: `[{{Index, Node}, primary}]'.
--spec preflist(ring(), bucket(), binary(), pos_integer()) -> [ringtail_nif:annotated()] | ringtail_nif:failure().
+-spec preflist(ring(), bucket(), binary(), pos_integer()) ->
+          [ringtail_nif:annotated()] | ringtail_nif:failure().
 preflist(Ring, Bucket, Key, N) ->
     preflist(Ring, Bucket, Key, N, all).
 
@@ -108,7 +113,8 @@ preflist(Ring, Bucket, Key, N) ->
 preflist(Ring, Bucket, Key, N, Up) ->
     preflist(Ring, Bucket, Key, N, Up, std).
 
--spec preflist(ring(), bucket(), binary(), pos_integer(), ringtail_nif:up(), ringtail_engine:keyfun_name()) ->
+-spec preflist(ring(), bucket(), binary(), pos_integer(), ringtail_nif:up(),
+               ringtail_engine:keyfun_name()) ->
           [ringtail_nif:annotated()] | ringtail_nif:failure().
 preflist(Ring, Bucket, Key, N, Up, Keyfun) ->
     {Type, Name} = type_and_name(Bucket),
@@ -132,7 +138,8 @@ load(Ring) when is_list(Ring) ->
         {ok, Bytes} ->
             ringtail_engine:load_ring(Bytes);
         {error, Reason} ->
-            {error, {no_ring_file, unicode:characters_to_binary([Ring, ": ", file:format_error(Reason)])}}
+            {error, {no_ring_file,
+                     unicode:characters_to_binary([Ring, ": ", file:format_error(Reason)])}}
     end;
 load(Ring) when is_tuple(Ring) ->
     case ringtail_engine:is_ring(Ring) of
@@ -140,7 +147,9 @@ load(Ring) when is_tuple(Ring) ->
         false -> ringtail_engine:load_ring(Ring)
     end;
 load(_) ->
-    {error, {bad_argument, <<"the ring must be a ring term, its external term format, a file name or a loaded ring">>}}.
+    {error, {bad_argument,
+             <<"the ring must be a ring term, its external term format, a file name or a "
+               "loaded ring">>}}.
 
 value({ok, Value}) -> Value;
 value({error, _} = Error) -> Error.

@@ -1,4 +1,5 @@
-%% @doc Each child can be lost without the others: a lost snapshot is built again, lost routes are installed again.
+%% @doc Each child can be lost without the others: a lost snapshot is built again, lost routes are
+%% installed again.
 -module(ringtail_sup).
 
 -behaviour(supervisor).
@@ -9,17 +10,20 @@
 start_link() ->
     supervisor:start_link({local, ?MODULE}, ?MODULE, []).
 
-%% The routes come last and leave first, so that no request meets a half-stopped application. The bound on restarts is
-%% generous because of what happens when it is reached: the application ends and the node is as if it never was there.
+%% The routes come last and leave first, so that no request meets a half-stopped application. The
+%% bound on restarts is generous because of what happens when it is reached: the application ends
+%% and the node is as if it never was there.
 init([]) ->
     ok = ringtail_count:new(),
-    ok = ringtail_types:new(),
-    {ok, {{one_for_one, 10, 10}, [worker(ringtail_port)] ++ children(ringtail_config:mode()) ++ [worker(ringtail_routes)]}}.
+    ok = ringtail_bucket_types:new(),
+    ok = ringtail_endpoint_table:new(),
+    {Followers, Origin} = origin(ringtail_config:mode()),
+    Children = [worker(Module, []) || Module <- [ringtail_companion | Followers]],
+    {ok, {{one_for_one, 10, 10}, Children ++ [worker(ringtail_routes, [Origin])]}}.
 
-children(node) ->
-    [worker(ringtail_ring), worker(ringtail_listeners)];
-children(standalone) ->
-    [worker(ringtail_clusters)].
+%% The one place where it is decided whether this VM is a Riak node or serves other clusters.
+origin(node) -> {[ringtail_ring_follower, ringtail_endpoint_publisher], ringtail_node_source};
+origin(standalone) -> {[ringtail_remote_clusters], ringtail_remote_source}.
 
-worker(Module) ->
-    {Module, {Module, start_link, []}, permanent, 5000, worker, [Module]}.
+worker(Module, Args) ->
+    {Module, {Module, start_link, Args}, permanent, 5000, worker, [Module]}.

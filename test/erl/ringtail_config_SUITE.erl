@@ -24,12 +24,14 @@ end_per_testcase(_, Config) ->
 
 settings() ->
     [{route, proxy}, {prefixes, ["/explore", "/admin/explore"]}, {cluster_alias, undefined},
-     {max_body, 67108864}, {client_pause, 30000}, {advertise, undefined}, {publish, true}, {engine, auto},
+     {max_body, 67108864}, {client_pause, 30000}, {advertise, undefined}, {publish, true},
+     {engine, auto},
      {nif_path, undefined}, {companion, undefined}, {port_timeout, 5000},
      {port_hang_timeout, 10000}, {port_max_requests, 1024}].
 
 defaults(_) ->
-    [?assertEqual({Name, Default}, {Name, ringtail_config:Name()}) || {Name, Default} <- settings()],
+    [?assertEqual({Name, Default}, {Name, ringtail_config:Name()})
+     || {Name, Default} <- settings()],
     ?assertEqual([], told("is not")).
 
 values_are_used(_) ->
@@ -80,7 +82,8 @@ a_name_that_is_no_setting_was_not_told(_) ->
     [begin
          application:set_env(ringtail, Wrong, x),
          [Problem] = told("is no setting"),
-         ?assertEqual({Wrong, true}, {Wrong, lists:suffix("did you mean " ++ Meant ++ "?", Problem)}),
+         ?assertEqual({Wrong, true}, {Wrong,
+                                      lists:suffix("did you mean " ++ Meant ++ "?", Problem)}),
          application:unset_env(ringtail, Wrong)
      end || {Wrong, Meant} <- [{roote, "route"}, {'Route', "route"}, {prefix, "prefixes"},
                                {publis, "publish"}, {maxbody, "max_body"},
@@ -106,7 +109,7 @@ a_password_is_not_told(_) ->
 
 %% A module that reads the environment by itself trusts what it finds there.
 every_setting_is_read_here(_) ->
-    Sources = filelib:wildcard(ringtail_test_util:source("*.erl")),
+    Sources = ringtail_test_util:sources(),
     ?assert(length(Sources) > 10),
     Reading = [filename:basename(Source)
                || Source <- Sources, {ok, Text} <- [file:read_file(Source)],

@@ -14,7 +14,8 @@
 -define(ABC, [{0, ?A}, {1, ?B}, {2, ?C}]).
 
 all() ->
-    [served_here_whatever_the_route, never_served_where_this_node_is_down, sent_to_up_primaries_only,
+    [served_here_whatever_the_route, never_served_where_this_node_is_down,
+     sent_to_up_primaries_only,
      a_node_named_twice_is_tried_once, no_primary_up_is_refused_even_when_others_are_up,
      local_refuses, spread_over_all_up_primaries, any_case_keeps_the_rules].
 
@@ -43,14 +44,16 @@ local_refuses(_) ->
 
 spread_over_all_up_primaries(_) ->
     Firsts = [begin
-                  {proxy, [First | _] = Nodes} = ringtail_decide:decide(?ABC, ?D, [?A, ?B, ?C], proxy, Turn),
+                  {proxy, [First | _] = Nodes} =
+                      ringtail_decide:decide(?ABC, ?D, [?A, ?B, ?C], proxy, Turn),
                   ?assertEqual([?A, ?B, ?C], lists:sort(Nodes)),
                   First
               end || Turn <- lists:seq(0, 2)],
     ?assertEqual([?A, ?B, ?C], lists:sort(Firsts)).
 
 any_case_keeps_the_rules(_) ->
-    ?assertEqual(true, proper:quickcheck(keeps_the_rules(), [{numtests, 5000}, {to_file, user}, quiet]) =:= true
+    ?assertEqual(true, proper:quickcheck(keeps_the_rules(),
+                                         [{numtests, 5000}, {to_file, user}, quiet]) =:= true
                  orelse proper:counterexample()).
 
 keeps_the_rules() ->

@@ -10,7 +10,8 @@
          documents_without_the_engine_are_the_engines/1]).
 
 all() ->
-    [hash_calls_agree_with_key_calls, token_is_the_digest_of_the_canonical_form, document_says_what_the_ring_says,
+    [hash_calls_agree_with_key_calls, token_is_the_digest_of_the_canonical_form,
+     document_says_what_the_ring_says,
      difference_tells_only_what_changed, another_ring_size_gets_the_whole_document,
      wrong_arguments_are_named, documents_without_the_engine_are_the_engines].
 
@@ -30,14 +31,18 @@ hash_calls_agree_with_key_calls(Config) ->
 token_is_the_digest_of_the_canonical_form(Config) ->
     {ok, Token, ClusterUuid, Canonical} = ringtail_engine:topology(ring(Config, "live4_my")),
     <<Digest:8/binary, _/binary>> = crypto:hash(sha, Canonical),
-    ?assertEqual(iolist_to_binary(["4-", [io_lib:format("~2.16.0b", [Byte]) || <<Byte>> <= Digest]]), Token),
+    ?assertEqual(iolist_to_binary(["4-",
+                                   [io_lib:format("~2.16.0b", [Byte]) || <<Byte>> <= Digest]]),
+                                   Token),
     [<<"ringtail-topology 1">>, <<"cluster ", ClusterUuid:36/binary, " ", _/binary>> | _] =
         binary:split(Canonical, <<"\n">>, [global]).
 
 document_says_what_the_ring_says(Config) ->
     Ring = ring(Config, "live4_my"),
     {ok, Token, ClusterUuid, Canonical} = ringtail_engine:topology(Ring),
-    {ok, Json} = ringtail_engine:topology_document(Token, Canonical, [<<"dev2@127.0.0.1">>, <<"stranger@127.0.0.1">>]),
+    {ok, Json} = ringtail_engine:topology_document(Token, Canonical,
+                                                   [<<"dev2@127.0.0.1">>,
+                                                    <<"stranger@127.0.0.1">>]),
     Document = json(Json),
     {ok, Dev2} = ringtail_engine:node_uuid(ClusterUuid, <<"dev2@127.0.0.1">>),
     ?assertEqual(true, get(<<"full">>, Document)),
@@ -57,7 +62,8 @@ documents_without_the_engine_are_the_engines(Config) ->
     %% What no recorded ring has: a cluster and a node whose names are escaped, endpoints, a resize.
     Uuid = <<"6ba7b810-9dad-51d1-80b4-00c04fd430c8">>,
     Odd = <<"ringtail-topology 1\ncluster ", Uuid/binary, " a%20%25%c3%a9\nring 2 resizing\n",
-            "member ", Uuid/binary, " leaving %20@h http 10.0.0.1 8098 https fe80::1 443 pb a%20b 1\n"
+            "member ", Uuid/binary,
+            " leaving %20@h http 10.0.0.1 8098 https fe80::1 443 pb a%20b 1\n"
             "owners 0 0\n">>,
     same_document(<<"3-9f3ac21b77d0e1aa">>, Odd, [<<" @h">>]).
 
@@ -69,9 +75,11 @@ difference_tells_only_what_changed(Config) ->
     {ok, FromToken, Cluster, From} = ringtail_engine:topology(ring(Config, "live4_my")),
     %% One node starts to leave: one status in the canonical form.
     {ok, Dev4} = ringtail_engine:node_uuid(Cluster, <<"dev4@127.0.0.1">>),
-    To = binary:replace(From, <<"member ", Dev4/binary, " valid">>, <<"member ", Dev4/binary, " leaving">>),
+    To = binary:replace(From, <<"member ", Dev4/binary, " valid">>,
+                        <<"member ", Dev4/binary, " leaving">>),
     ?assertNotEqual(From, To),
-    {ok, Json} = ringtail_engine:topology_difference(FromToken, From, <<"5-0123456789abcdef">>, To, []),
+    {ok, Json} = ringtail_engine:topology_difference(FromToken, From, <<"5-0123456789abcdef">>, To,
+                                                     []),
     Difference = json(Json),
     ?assertEqual(false, get(<<"full">>, Difference)),
     ?assertEqual(FromToken, get(<<"from">>, Difference)),
@@ -95,9 +103,12 @@ wrong_arguments_are_named(Config) ->
     Code = fun({error, {Code, Detail}}) when is_binary(Detail) -> Code end,
     ?assertEqual(foreign_ring, Code(ringtail_engine:topology(no_ring))),
     ?assertEqual(bad_token, Code(ringtail_engine:topology_document(<<"4">>, Canonical, []))),
-    ?assertEqual(bad_canonical, Code(ringtail_engine:topology_document(Token, <<"ringtail-topology 1\n">>, []))),
-    ?assertEqual(bad_argument, Code(ringtail_engine:topology_document(Token, Canonical, [an_atom]))),
-    ?assertEqual(bad_argument, Code(ringtail_engine:topology_document(Token, Canonical, [<<"a">> | <<"b">>]))),
+    ?assertEqual(bad_canonical,
+                 Code(ringtail_engine:topology_document(Token, <<"ringtail-topology 1\n">>, []))),
+    ?assertEqual(bad_argument,
+                 Code(ringtail_engine:topology_document(Token, Canonical, [an_atom]))),
+    ?assertEqual(bad_argument,
+                 Code(ringtail_engine:topology_document(Token, Canonical, [<<"a">> | <<"b">>]))),
     ?assertEqual(bad_argument, Code(ringtail_engine:topology_document(Token, <<255>>, []))),
     ?assertEqual(bad_argument, Code(ringtail_engine:node_uuid(<<"x">>, <<"n">>))),
     ?assertEqual(bad_argument, Code(ringtail_engine:node_uuid(Cluster, n))),

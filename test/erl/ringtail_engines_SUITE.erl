@@ -1,11 +1,14 @@
-%% @doc The companion answers what the NIF answers: the same vectors, the same properties, and the same words for what is wrong.
+%% @doc The companion answers what the NIF answers: the same vectors, the same properties, and the
+%% same words for what is wrong.
 -module(ringtail_engines_SUITE).
 
 -include_lib("stdlib/include/assert.hrl").
 
--export([all/0, suite/0, groups/0, init_per_suite/1, end_per_suite/1, init_per_group/2, end_per_group/2]).
+-export([all/0, suite/0, groups/0, init_per_suite/1, end_per_suite/1, init_per_group/2,
+         end_per_group/2]).
 -export([nif_suite/1, model_suite/1, topology_suite/1]).
--export([calls_with_good_and_bad_arguments/1, bad_rings_get_the_same_words/1, unknown_nodes_are_named_alike/1,
+-export([calls_with_good_and_bad_arguments/1, bad_rings_get_the_same_words/1,
+         unknown_nodes_are_named_alike/1,
          a_ring_stays_with_its_engine/1, engines_are_chosen/1, every_nif_has_its_operation/1]).
 
 suite() ->
@@ -16,14 +19,15 @@ all() ->
 
 groups() ->
     [{as_the_nif, [], [nif_suite, model_suite, topology_suite]},
-     {both, [], [calls_with_good_and_bad_arguments, bad_rings_get_the_same_words, unknown_nodes_are_named_alike,
+     {both, [], [calls_with_good_and_bad_arguments, bad_rings_get_the_same_words,
+                 unknown_nodes_are_named_alike,
                  a_ring_stays_with_its_engine, engines_are_chosen, every_nif_has_its_operation]}].
 
 init_per_suite(Config) ->
     Config.
 
 end_per_suite(_) ->
-    ringtail_port:stop(),
+    ringtail_companion:stop(),
     application:unset_env(ringtail, engine).
 
 init_per_group(as_the_nif, Config) ->
@@ -41,10 +45,14 @@ use(Engine) ->
 %% ---- The NIF's own cases, with the companion as the engine ----
 
 nif_suite(_) ->
-    Cases = [every_ring_of_the_vectors, every_hash_of_the_vectors, every_preflist_of_the_vectors, documents_of_every_ring,
-             key_documents, batches_equal_single_calls, batch_longer_than_a_slice, bad_rings, bad_n, bad_arguments,
-             empty_and_huge_keys, custom_keyfun, unknown_nodes_make_no_atoms, node_met_after_its_ring, foreign_handles,
-             console_calls, indices_of_every_size, many_readers_of_one_ring, check_without_riak_core, check_with_riak_core],
+    Cases = [every_ring_of_the_vectors, every_hash_of_the_vectors, every_preflist_of_the_vectors,
+             documents_of_every_ring,
+             key_documents, batches_equal_single_calls, batch_longer_than_a_slice, bad_rings, bad_n,
+             bad_arguments,
+             empty_and_huge_keys, custom_keyfun, unknown_nodes_make_no_atoms,
+             node_met_after_its_ring, foreign_handles,
+             console_calls, indices_of_every_size, many_readers_of_one_ring,
+             check_without_riak_core, check_with_riak_core],
     %% What is not there cannot be left out by mistake.
     AboutTheLibrary = [panic_is_an_exception, large_input_takes_the_dirty_way,
                        a_long_key_left_its_caller_all_of_its_slice, rings_leave_no_memory_behind,
@@ -65,12 +73,13 @@ each(Suite, Cases) ->
     ?assert(answers() > Before).
 
 answers() ->
-    proplists:get_value(answers, ringtail_port:status(), 0).
+    proplists:get_value(answers, ringtail_companion:status(), 0).
 
 %% ---- Answers compared ----
 
 calls_with_good_and_bad_arguments(_) ->
-    Rings = [{ring(nif, Name), ring(port, Name)} || Name <- ["live4_my", "spread8x3", "spread64x5"]],
+    Rings = [{ring(nif, Name), ring(port, Name)}
+             || Name <- ["live4_my", "spread8x3", "spread64x5"]],
     %% The same every time.
     _ = rand:seed(exsplus, {4, 7, 1}),
     Outcomes = lists:usort(lists:append([one_call(one_of(Rings)) || _ <- lists:seq(1, 6000)])),
@@ -78,7 +87,8 @@ calls_with_good_and_bad_arguments(_) ->
     %% The calls were good enough and bad enough to mean something.
     [?assert(lists:member({Function, ok}, Outcomes)) || {Function, _} <- calls()],
     Codes = [Code || {_, Code} <- Outcomes],
-    [?assert(lists:member(Code, Codes)) || Code <- [bad_argument, n_val_zero, n_val_too_large, bad_token, bad_canonical]].
+    [?assert(lists:member(Code, Codes))
+     || Code <- [bad_argument, n_val_zero, n_val_too_large, bad_token, bad_canonical]].
 
 one_call({OfNif, OfPort}) ->
     {Function, Kinds} = one_of(calls()),
@@ -97,7 +107,8 @@ one_call({OfNif, OfPort}) ->
 
 answer(Engine, Function, Ring, Arguments) ->
     use(Engine),
-    apply(ringtail_engine, Function, [case Argument of ring -> Ring; _ -> Argument end || Argument <- Arguments]).
+    apply(ringtail_engine, Function,
+          [case Argument of ring -> Ring; _ -> Argument end || Argument <- Arguments]).
 
 calls() ->
     [{ring_size, [ring]}, {ring_info, [ring]}, {owners, [ring]}, {document, [ring, document]},
@@ -117,27 +128,40 @@ calls() ->
 argument(ring) -> ring;
 argument(document) -> one_of([cluster_preflist, ring_summary, ring_summary_owners]);
 argument(kind) -> one_of([preflist, primaries]);
-argument(name) -> one_of([<<>>, <<"default">>, <<"users">>, <<0, 1, 2>>, <<"a key">>, <<195, 169>>, binary:copy(<<"long">>, 10000)]);
+argument(name) ->
+    one_of([<<>>, <<"default">>, <<"users">>, <<0, 1, 2>>, <<"a key">>, <<195, 169>>,
+            binary:copy(<<"long">>, 10000)]);
 argument(keyfun) -> one_of([std, bucketonly, {riak_core_util, chash_std_keyfun}, {my, keyfun}]);
 argument(n) -> one_of([1, 2, 3, 5, 8, 0, 9, 300, 1000000]);
-argument(up) -> one_of([all, [], ['dev1@127.0.0.1'], ['riak1@10.0.0.1', 'riak2@10.0.0.2'], [nobody@nowhere, 'dev3@127.0.0.1'],
-                        [list_to_atom("n" ++ integer_to_list(I)) || I <- lists:seq(1, 300)]]);
-argument(keys) -> [{argument(name), argument(name), argument(name)} || _ <- lists:seq(1, rand:uniform(5) - 1)];
-argument(hash) -> one_of([<<0:160>>, <<-1:160>>, crypto:hash(sha, term_to_binary(rand:uniform(1000)))]);
+argument(up) ->
+    one_of([all, [], ['dev1@127.0.0.1'], ['riak1@10.0.0.1', 'riak2@10.0.0.2'],
+            [nobody@nowhere, 'dev3@127.0.0.1'],
+            [list_to_atom("n" ++ integer_to_list(I)) || I <- lists:seq(1, 300)]]);
+argument(keys) ->
+    [{argument(name), argument(name), argument(name)} || _ <- lists:seq(1, rand:uniform(5) - 1)];
+argument(hash) ->
+    one_of([<<0:160>>, <<-1:160>>, crypto:hash(sha, term_to_binary(rand:uniform(1000)))]);
 argument(token) -> one_of([<<"4-9f3ac21b77d0e1aa">>, <<"5-0123456789abcdef">>, <<"5-">>, <<>>]);
 argument(canonical) ->
     use(nif),
-    {ok, _, _, Canonical} = ringtail_engine:topology(ring(nif, one_of(["live4_my", "spread8x3", "spread64x5"]))),
-    one_of([Canonical, Canonical, Canonical, binary:part(Canonical, 0, byte_size(Canonical) div 2), <<>>]);
+    {ok, _, _,
+     Canonical} =
+         ringtail_engine:topology(ring(nif, one_of(["live4_my", "spread8x3", "spread64x5"]))),
+    one_of([Canonical, Canonical, Canonical, binary:part(Canonical, 0, byte_size(Canonical) div 2),
+            <<>>]);
 argument(names) -> one_of([[], [<<"dev1@127.0.0.1">>], [<<"nobody">>, <<"dev2@127.0.0.1">>]]);
 argument(uuid) -> one_of([<<"6ba7b810-9dad-11d1-80b4-00c04fd430c8">>, <<"no uuid">>]).
 
 %% Every kind of term there is.
 junk() ->
-    one_of([0, -1, 1 bsl 70, -(1 bsl 200), 1.5, atom, [], [1, 2, 3], "string", [a | b], [<<"a">> | <<"b">>], {}, {1}, {a, b, c},
-            [{<<"a">>, <<"b">>, <<"c">>}, {<<"a">>}], [{<<"a">>, <<"b">>, <<"c">>} | tail], <<>>, <<1:3>>, <<255, 254>>,
-            <<"x">>, self(), make_ref(), fun() -> self() end, fun lists:map/2, #{a => 1}, hd(erlang:ports()),
-            lists:foldl(fun(_, Deep) -> [Deep] end, [], lists:seq(1, 10000)), list_to_tuple(lists:seq(1, 300)),
+    one_of([0, -1, 1 bsl 70, -(1 bsl 200), 1.5, atom, [], [1, 2, 3], "string", [a | b],
+            [<<"a">> | <<"b">>], {}, {1}, {a, b, c},
+            [{<<"a">>, <<"b">>, <<"c">>}, {<<"a">>}], [{<<"a">>, <<"b">>, <<"c">>} | tail], <<>>,
+            <<1:3>>, <<255, 254>>,
+            <<"x">>, self(), make_ref(), fun() -> self() end, fun lists:map/2, #{a => 1},
+            hd(erlang:ports()),
+            lists:foldl(fun(_, Deep) -> [Deep] end, [], lists:seq(1, 10000)),
+            list_to_tuple(lists:seq(1, 300)),
             ['dev1@127.0.0.1', "dev2@127.0.0.1"], [<<255>>]]).
 
 one_of(List) ->
@@ -158,20 +182,25 @@ bad_rings_get_the_same_words(_) ->
                      end
              end,
     [?assertEqual(Loaded(nif, Bytes), Loaded(port, Bytes))
-     || Bytes <- Cut ++ Flipped ++ [<<Good/binary, 0>>, <<"junk">>, term_to_binary(x), [], ring, self()]],
+     || Bytes <- Cut ++ Flipped ++ [<<Good/binary, 0>>, <<"junk">>, term_to_binary(x), [], ring,
+                                    self()]],
     ok.
 
 unknown_nodes_are_named_alike(_) ->
     %% As bytes only: the VM is not to know them.
     Atom = fun(Name) -> [119, byte_size(Name), Name] end,
     Names = [iolist_to_binary(io_lib:format("stranger~w@far.example", [I])) || I <- [1, 2, 3, 4]],
-    Owners = [[104, 2, tail(I * (1 bsl 158)), Atom(Name)] || {I, Name} <- lists:zip([0, 1, 2, 3], Names)],
-    Bytes = iolist_to_binary([131, 104, 5, Atom(<<"chstate">>), Atom(hd(Names)), 106, 104, 2, tail(4), 108, <<4:32>>, Owners,
-                              106, tail(dict:new())]),
+    Owners = [[104, 2, tail(I * (1 bsl 158)), Atom(Name)]
+              || {I, Name} <- lists:zip([0, 1, 2, 3], Names)],
+    Bytes =
+        iolist_to_binary([131, 104, 5, Atom(<<"chstate">>), Atom(hd(Names)), 106, 104, 2, tail(4),
+                          108, <<4:32>>, Owners,
+                          106, tail(dict:new())]),
     Answers = [begin
                    use(Engine),
                    {ok, Ring} = ringtail_engine:load_ring(Bytes),
-                   [ringtail_engine:owners(Ring), ringtail_engine:primaries(Ring, <<"default">>, <<"b">>, <<"k">>, std, 2),
+                   [ringtail_engine:owners(Ring),
+                    ringtail_engine:primaries(Ring, <<"default">>, <<"b">>, <<"k">>, std, 2),
                     ringtail_engine:preflist(Ring, <<"t">>, <<"b">>, <<"k">>, std, 2, all),
                     ringtail_engine:preflist(Ring, <<"t">>, <<"b">>, <<"k">>, std, 2, []),
                     ringtail_engine:primaries_many(Ring, [{<<"t">>, <<"b">>, <<"k">>}], std, 4)]
@@ -191,7 +220,8 @@ a_ring_stays_with_its_engine(_) ->
     {ok, Primaries} = ringtail_engine:primaries(OfNif, <<"default">>, <<"b">>, <<"k">>, std, 3),
     ?assertEqual(Before, answers()),
     use(nif),
-    ?assertEqual({ok, Primaries}, ringtail_engine:primaries(OfPort, <<"default">>, <<"b">>, <<"k">>, std, 3)),
+    ?assertEqual({ok, Primaries}, ringtail_engine:primaries(OfPort, <<"default">>, <<"b">>, <<"k">>,
+                                                            std, 3)),
     ?assertEqual(Before + 1, answers()).
 
 engines_are_chosen(_) ->
@@ -205,13 +235,15 @@ engines_are_chosen(_) ->
     ?assertEqual(port, ringtail_engine:name()),
     use(neither),
     ?assertEqual(nif, ringtail_engine:name()),
-    ?assertMatch([_], [Problem || "{ringtail, engine}" ++ _ = Problem <- ringtail_config:problems()]),
+    ?assertMatch([_], [Problem || "{ringtail, engine}"
+                       ++ _ = Problem <- ringtail_config:problems()]),
     %% In a VM that never loaded the library, where it is not found.
     Paths = [Dir || Dir <- code:get_path(), string:find(Dir, "ringtail") =/= nomatch],
     Eval = "application:set_env(ringtail, nif_path, \"/nowhere\"), "
         "{ok, Hash} = ringtail_engine:chash(<<\"default\">>, <<\"b\">>, <<\"k\">>, std), "
         "io:format(\"~s~n~w ~w~n\", [ringtail_engine:nif_problem(), ringtail_engine:name(), Hash]), halt().",
-    Said = os:cmd("erl -noshell " ++ lists:append(["-pa " ++ Dir ++ " " || Dir <- Paths]) ++ "-eval '" ++ Eval ++ "'"),
+    Said = os:cmd("erl -noshell " ++ lists:append(["-pa " ++ Dir ++ " " || Dir <- Paths])
+                  ++ "-eval '" ++ Eval ++ "'"),
     use(nif),
     {ok, Hash} = ringtail_engine:chash(<<"default">>, <<"b">>, <<"k">>, std),
     %% Why is logged, and remembered.
@@ -219,23 +251,30 @@ engines_are_chosen(_) ->
     ?assertEqual(lists:flatten(io_lib:format("port ~w", [Hash])), lists:last(Lines)),
     Why = lists:nth(length(Lines) - 1, Lines),
     ?assertMatch("the NIF library does not load (no_library)" ++ _, Why),
-    ?assertEqual([match], [match || Line <- Lines, lists:prefix("ringtail: the companion ", Line), lists:suffix(Why, Line)]),
+    ?assertEqual([match], [match || Line <- Lines, lists:prefix("ringtail: the companion ", Line),
+                           lists:suffix(Why, Line)]),
     ?assertEqual(none, ringtail_engine:nif_problem()).
 
-%% All of ringtail_nif but what is about the library itself, and what it makes of its answers for itself.
+%% All of ringtail_nif but what is about the library itself, and what it makes of its answers for
+%% itself.
 every_nif_has_its_operation(_) ->
     NotHere = [load, library, module_info, version, provoke_panic, provoke_panic_dirty,
-               primaries_places, preflist_places, primaries_of_hash_places, preflist_of_hash_places],
-    Functions = [{Name, Arity} || {Name, Arity} <- ringtail_nif:module_info(exports), not lists:member(Name, NotHere)],
-    Ring = ringtail_port_ring(),
+               primaries_places, preflist_places, primaries_of_hash_places,
+               preflist_of_hash_places],
+    Functions = [{Name, Arity} || {Name, Arity} <- ringtail_nif:module_info(exports),
+                 not lists:member(Name, NotHere)],
+    Ring = ringtail_companion_ring(),
     [begin
-         {error, {Code, _}} = ringtail_port_engine:call(Name, [Ring | lists:duplicate(Arity - 1, junk)]),
+         {error, {Code, _}} = ringtail_companion_engine:call(Name,
+                                                             [Ring | lists:duplicate(Arity - 1,
+                                                                                     junk)]),
          ?assertEqual({Name, bad_argument}, {Name, Code})
      end || {Name, Arity} <- Functions, Arity > 1],
     ok.
 
-ringtail_port_ring() ->
-    {ok, Ring} = ringtail_port_engine:call(ring_load, [ringtail_test_util:ring_bytes("live4_my")]),
+ringtail_companion_ring() ->
+    {ok, Ring} = ringtail_companion_engine:call(ring_load,
+                                                [ringtail_test_util:ring_bytes("live4_my")]),
     Ring.
 
 ring(Engine, Name) ->

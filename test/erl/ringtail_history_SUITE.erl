@@ -1,5 +1,6 @@
-%% @doc What clients rely on over a cluster's life: that every node says the same token, that a change shows on every node
-%% within a second and nothing else does, and that a difference leads from any remembered document to any later one.
+%% @doc What clients rely on over a cluster's life: that every node says the same token, that a
+%% change shows on every node within a second and nothing else does, and that a difference leads
+%% from any remembered document to any later one.
 -module(ringtail_history_SUITE).
 
 -include_lib("stdlib/include/assert.hrl").
@@ -8,7 +9,8 @@
 
 all() ->
     [document_plus_difference_is_the_later_document, a_node_that_came_and_went_does_not_show,
-     what_is_no_topology_changes_no_token, endpoints_change_the_token_everywhere, a_leaving_member_shows_everywhere,
+     what_is_no_topology_changes_no_token, endpoints_change_the_token_everywhere,
+     a_leaving_member_shows_everywhere,
      identity_can_be_worked_out_by_anybody].
 
 suite() -> [{timetrap, {seconds, 90}}].
@@ -27,7 +29,8 @@ document_plus_difference_is_the_later_document(Config) ->
     Owners = [Node | Others],
     Documents = [document(C, Node)
                  | [begin
-                        {Index, Owner} = {lists:nth(1 + Step * 5 rem 16, indices()), lists:nth(1 + Step rem 3, Owners)},
+                        {Index, Owner} = {lists:nth(1 + Step * 5 rem 16, indices()),
+                                          lists:nth(1 + Step rem 3, Owners)},
                         own(C, Node, Index, Owner),
                         document(C, Node)
                     end || Step <- lists:seq(1, 12)]],
@@ -50,20 +53,25 @@ a_node_that_came_and_went_does_not_show(Config) ->
     During = document(C, Node),
     ?assertEqual(4, length(maps:get(<<"members">>, During))),
     change_members(C, Node, fun ringtail_test_probe:remove_member/2, Stranger),
-    ok = ringtail_test_cluster:wait(fun() -> length(maps:get(<<"members">>, document(C, Node))) =:= 3 end, 3000),
+    ok = ringtail_test_cluster:wait(fun() -> length(maps:get(<<"members">>,
+                                                             document(C, Node))) =:= 3 end, 3000),
     After = document(C, Node),
-    Difference = json(C, Node, "/explore/clusters/default/topology?from=" ++ binary_to_list(token(Before))),
+    Difference = json(C, Node, "/explore/clusters/default/topology?from="
+                      ++ binary_to_list(token(Before))),
     ?assertEqual(token(After), maps:get(<<"token">>, Difference)),
-    ?assertEqual({[], [], []}, {maps:get(<<"joined">>, Difference), maps:get(<<"left">>, Difference),
+    ?assertEqual({[], [], []}, {maps:get(<<"joined">>, Difference),
+                                maps:get(<<"left">>, Difference),
                                 maps:get(<<"changed">>, Difference)}).
 
-%% Bucket properties travel in the ring of a 2.x node and bucket types in metadata; neither is a client's topology.
+%% Bucket properties travel in the ring of a 2.x node and bucket types in metadata; neither is a
+%% client's topology.
 what_is_no_topology_changes_no_token(Config) ->
     C = c(Config),
     [Node | _] = nodes_of(C),
     Token = token(document(C, Node)),
     ok = standin:rpc(C, Node, riak_core_bucket, set_bucket, [<<"b">>, [{n_val, 2}]]),
-    {ok, _} = standin:rpc(C, Node, riak_core_ring_manager, ring_trans, [fun ringtail_test_probe:mark/2, any_value]),
+    {ok, _} = standin:rpc(C, Node, riak_core_ring_manager, ring_trans,
+                          [fun ringtail_test_probe:mark/2, any_value]),
     timer:sleep(1500),
     [?assertEqual({Each, Token}, {Each, token(document(C, Each))}) || Each <- nodes_of(C)].
 
@@ -71,9 +79,12 @@ endpoints_change_the_token_everywhere(Config) ->
     C = c(Config),
     [Node | _] = nodes_of(C),
     Token = token(document(C, Node)),
-    ok = standin:rpc(C, Node, application, set_env, [ringtail, advertise, [{http, "198.51.100.7", 80}]]),
+    ok = standin:rpc(C, Node, application, set_env,
+                     [ringtail, advertise, [{http, "198.51.100.7", 80}]]),
     ok = ringtail_test_cluster:wait(
-           fun() -> lists:all(fun(Each) -> told(C, Each, Node) =:= [{<<"http">>, <<"198.51.100.7">>, 80}] end, nodes_of(C)) end,
+           fun() -> lists:all(fun(Each) ->
+                                      told(C, Each, Node) =:= [{<<"http">>, <<"198.51.100.7">>,
+                                                                80}] end, nodes_of(C)) end,
            10000),
     [New] = lists:usort([token(document(C, Each)) || Each <- nodes_of(C)]),
     ?assertNotEqual(Token, New).
@@ -84,11 +95,14 @@ a_leaving_member_shows_everywhere(Config) ->
     Before = token(document(C, Node)),
     ok = standin:leave(C, Leaver),
     ok = ringtail_test_cluster:wait(
-           fun() -> lists:all(fun(Each) -> length(maps:get(<<"members">>, document(C, Each))) =:= 2 end, nodes_of(C) -- [Leaver]) end,
+           fun() -> lists:all(fun(Each) ->
+                                      length(maps:get(<<"members">>, document(C, Each))) =:= 2 end,
+                                      nodes_of(C) -- [Leaver]) end,
            60000),
     [After] = lists:usort([token(document(C, Each)) || Each <- nodes_of(C) -- [Leaver]]),
     ?assertNotEqual(Before, After),
-    Difference = json(C, Node, "/explore/clusters/default/topology?from=" ++ binary_to_list(Before)),
+    Difference = json(C, Node, "/explore/clusters/default/topology?from="
+                      ++ binary_to_list(Before)),
     ?assertMatch([_], maps:get(<<"left">>, Difference)).
 
 %% By docs/topology.md alone.
@@ -98,10 +112,13 @@ identity_can_be_worked_out_by_anybody(Config) ->
     Document = document(C, Node),
     #{<<"uuid">> := Cluster, <<"name">> := Name} = maps:get(<<"cluster">>, Document),
     ?assertEqual(Cluster, uuid5(<<"5b0c77c1-94b9-4c0b-9e3f-2d6ac1f08e57">>, Name)),
-    [?assertEqual(Uuid, uuid5(Cluster, Member)) || #{<<"uuid">> := Uuid, <<"name">> := Member} <- maps:get(<<"members">>, Document)],
-    {200, Headers, _} = ringtail_test_http:request(get, standin:url(C, Node) ++ "/explore/clusters/default/topology", []),
+    [?assertEqual(Uuid, uuid5(Cluster, Member))
+     || #{<<"uuid">> := Uuid, <<"name">> := Member} <- maps:get(<<"members">>, Document)],
+    {200, Headers, _} = ringtail_test_http:request(get, standin:url(C, Node)
+                                                   ++ "/explore/clusters/default/topology", []),
     ?assertEqual(binary_to_list(Cluster), proplists:get_value("x-ringtail-cluster", Headers)),
-    ?assertEqual(binary_to_list(uuid5(Cluster, atom_to_binary(Node, utf8))), proplists:get_value("x-ringtail-node", Headers)).
+    ?assertEqual(binary_to_list(uuid5(Cluster, atom_to_binary(Node, utf8))),
+                 proplists:get_value("x-ringtail-node", Headers)).
 
 %% ---- Helpers ----
 
@@ -124,25 +141,35 @@ maps_of(Value) -> Value.
 token(Document) -> maps:get(<<"token">>, Document).
 
 %% What a token stands for: everything but who is up.
-content(Document) -> maps:with([<<"cluster">>, <<"ring_size">>, <<"resizing">>, <<"members">>, <<"owners">>, <<"token">>], Document).
+content(Document) ->
+    maps:with([<<"cluster">>, <<"ring_size">>, <<"resizing">>, <<"members">>, <<"owners">>,
+               <<"token">>], Document).
 
 %% The rule of docs/topology.md, step by step.
 applied(Difference, Document) ->
-    #{<<"left">> := Left, <<"changed">> := Changed, <<"joined">> := Joined, <<"owners">> := Owners} = Difference,
-    Stay = [Member || #{<<"uuid">> := Uuid} = Member <- maps:get(<<"members">>, Document), not lists:member(Uuid, Left)],
+    #{<<"left">> := Left, <<"changed">> := Changed, <<"joined">> := Joined,
+      <<"owners">> := Owners} = Difference,
+    Stay = [Member || #{<<"uuid">> := Uuid} = Member <- maps:get(<<"members">>, Document),
+            not lists:member(Uuid, Left)],
     Replaced = [case [New || #{<<"uuid">> := Same} = New <- Changed, Same =:= Uuid] of
                     [New] -> New;
                     [] -> Member
                 end || #{<<"uuid">> := Uuid} = Member <- Stay],
-    Members = lists:sort(fun(#{<<"name">> := A}, #{<<"name">> := B}) -> A =< B end, Replaced ++ Joined),
-    Document#{<<"members">> := Members, <<"owners">> := maps:merge(maps:get(<<"owners">>, Document), Owners),
-              <<"token">> := token(Difference), <<"resizing">> := maps:get(<<"resizing">>, Difference)}.
+    Members = lists:sort(fun(#{<<"name">> := A}, #{<<"name">> := B}) -> A =< B end, Replaced
+                         ++ Joined),
+    Document#{<<"members">> := Members,
+              <<"owners">> := maps:merge(maps:get(<<"owners">>, Document), Owners),
+              <<"token">> := token(Difference),
+              <<"resizing">> := maps:get(<<"resizing">>, Difference)}.
 
 %% The newest of each token, numbered by age: a token that came back counts where it was last.
 distinct(Documents) ->
     Numbered = lists:zip(lists:seq(1, length(Documents)), Documents),
     [{Age, Document} || {Age, Document} <- Numbered,
-                        not lists:any(fun({Later, Other}) -> Later > Age andalso token(Other) =:= token(Document) end, Numbered)].
+                        not lists:any(fun({Later, Other}) ->
+                                              Later > Age
+                                                  andalso token(Other) =:= token(Document) end,
+                                                  Numbered)].
 
 own(C, Node, Index, Owner) ->
     Before = token(document(C, Node)),
@@ -150,7 +177,8 @@ own(C, Node, Index, Owner) ->
     case standin:rpc(C, Node, riak_core_ring, index_owner, [Ring, Index]) of
         Owner -> ok;
         _ ->
-            {ok, _} = standin:rpc(C, Node, riak_core_ring_manager, ring_trans, [fun ringtail_test_probe:own/2, {Index, Owner}]),
+            {ok, _} = standin:rpc(C, Node, riak_core_ring_manager, ring_trans,
+                                  [fun ringtail_test_probe:own/2, {Index, Owner}]),
             wait_token(C, Node, Before)
     end.
 
@@ -163,11 +191,15 @@ change_members(C, Node, Change, Name) ->
 told(C, Node, About) ->
     Name = atom_to_binary(About, utf8),
     [{maps:get(<<"protocol">>, E), maps:get(<<"host">>, E), maps:get(<<"port">>, E)}
-     || #{<<"name">> := Member, <<"endpoints">> := Endpoints} <- maps:get(<<"members">>, document(C, Node)), Member =:= Name,
+     || #{<<"name">> := Member, <<"endpoints">> := Endpoints} <- maps:get(<<"members">>,
+                                                                          document(C,
+                                                                                   Node)),
+                                                                                   Member =:= Name,
         E <- Endpoints].
 
 %% RFC 4122, 4.3.
 uuid5(Namespace, Name) ->
     Bytes = binary:decode_hex(binary:replace(Namespace, <<"-">>, <<>>, [global])),
     <<A:32, B:16, _:4, C:12, _:2, D:14, E:48, _/binary>> = crypto:hash(sha, [Bytes, Name]),
-    list_to_binary(io_lib:format("~8.16.0b-~4.16.0b-5~3.16.0b-~4.16.0b-~12.16.0b", [A, B, C, 2#10 bsl 14 bor D, E])).
+    list_to_binary(io_lib:format("~8.16.0b-~4.16.0b-5~3.16.0b-~4.16.0b-~12.16.0b",
+                                 [A, B, C, 2#10 bsl 14 bor D, E])).

@@ -18,7 +18,7 @@ init_per_suite(Config) ->
              {<<"tc">>, [{n_val, 2}, {chash_keyfun, {ringtail_test_keyfun, by_prefix}}]}],
     C = ringtail_test_cluster:bare(#{nodes => 3, ring_size => 8, types => Types}),
     %% One that can be taken away.
-    {ok, Built} = ringtail_port:executable(),
+    {ok, Built} = ringtail_companion:executable(),
     Companion = filename:join(proplists:get_value(priv_dir, Config), "ringtail"),
     {ok, _} = file:copy(Built, Companion),
     ok = file:change_mode(Companion, 8#755),
@@ -36,8 +36,8 @@ riak_core_says_what_the_engine_says(Config) ->
     {module, _} = rpc(Config, code, load_file, [?MODULE]),
     Different = rpc(Config, ?MODULE, differences, []),
     ?assertEqual([], Different),
-    {ok, Owners} = rpc(Config, ringtail_place, owners, []),
-    ?assertEqual({ok, Owners}, rpc(Config, ringtail_riak_ring, owners, [])).
+    {ok, Owners} = rpc(Config, ringtail_key_owners, owners, []),
+    ?assertEqual({ok, Owners}, rpc(Config, ringtail_ring_of_riak, owners, [])).
 
 %% On the node. More copies than there are partitions are as many as there are.
 differences() ->
@@ -50,13 +50,13 @@ differences() ->
     Asked = [{Bucket, <<(I rem 7), I:16>>, Keyfun, N}
              || {Bucket, Keyfun} <- Buckets, I <- lists:seq(1, 60), N <- [1, 3, 8, 20]],
     [Wrong || {Bucket, Key, Keyfun, N} = Wrong <- Asked,
-              ringtail_place:primaries(Bucket, Key, N, Keyfun, Here)
-                  =/= ringtail_riak_ring:primaries(Bucket, Key, Keyfun, N)]
+              ringtail_key_owners:primaries(Bucket, Key, N, Keyfun, Here)
+                  =/= ringtail_ring_of_riak:primaries(Bucket, Key, Keyfun, N)]
         ++ [{Wrong, Some}
             || {Bucket, Key, Keyfun, N} = Wrong <- Asked, N =< Size, Keyfun =:= std,
                Some <- [Up, tl(Up), []],
                ringtail_engine:preflist(Ring, typed(Bucket), name(Bucket), Key, std, N, Some)
-                   =/= ringtail_riak_ring:preflist(Bucket, Key, Keyfun, N, Some)].
+                   =/= ringtail_ring_of_riak:preflist(Bucket, Key, Keyfun, N, Some)].
 
 typed({Type, _}) -> Type;
 typed(_) -> <<"default">>.
@@ -119,8 +119,8 @@ a_companion_lost_while_serving_was_not_told(Config) ->
     [?assertMatch({200, _, _}, get(Config, Path))
      || Path <- paths(Config), string:find(Path, "topology") =/= nomatch],
     %% A ring that changes meanwhile: riak_core's own is the one to go by.
-    {ok, Owners} = rpc(Config, ringtail_place, owners, []),
-    ?assertEqual({ok, Owners}, rpc(Config, ringtail_riak_ring, owners, [])),
+    {ok, Owners} = rpc(Config, ringtail_key_owners, owners, []),
+    ?assertEqual({ok, Owners}, rpc(Config, ringtail_ring_of_riak, owners, [])),
     ok = file:change_mode(Companion, 8#755),
     ok = wait(fun() -> said(Config, <<"engine_up">>) =:= true end),
     ?assertEqual(undefined, said(Config, <<"engine_problem">>)),
@@ -179,7 +179,7 @@ os_pid(Config) ->
     ok = wait(fun() -> is_integer(companion(Config)) end),
     companion(Config).
 
-companion(Config) -> proplists:get_value(os_pid, rpc(Config, ringtail_port, status, [])).
+companion(Config) -> proplists:get_value(os_pid, rpc(Config, ringtail_companion, status, [])).
 
 kill(Signal, OsPid) -> os:cmd("kill -" ++ Signal ++ " " ++ integer_to_list(OsPid)).
 

@@ -1,5 +1,6 @@
-%% @doc The rules of DESIGN section 3 in plain Erlang, written from Riak's definitions and not from the Rust code, with
-%% no thought of speed: a ring is the list of its owners, everything else is integer arithmetic and list walking.
+%% @doc The rules of DESIGN section 3 in plain Erlang, written from Riak's definitions and not from
+%% the Rust code, with no thought of speed: a ring is the list of its owners, everything else is
+%% integer arithmetic and list walking.
 -module(ringtail_model).
 
 -export([ring/2, term/1, legacy_term/1, owners/1, hash/4, primaries/3, preflist/4, position/2]).
@@ -29,7 +30,8 @@ term({Size, Nodes} = Ring) ->
     [First | _] = Members,
     VClock = [{First, {Size, 63000000000}}],
     {chstate_v2, First, VClock, {Size, owners(Ring)}, dict:new(), {First, {1, 2, 3}}, [],
-     [{Node, {valid, VClock, [{gossip_vsn, 2}]}} || Node <- Members], First, [{First, VClock}], VClock}.
+     [{Node, {valid, VClock, [{gossip_vsn, 2}]}} || Node <- Members], First, [{First, VClock}],
+     VClock}.
 
 legacy_term({Size, [First | _]} = Ring) ->
     {chstate, First, [{First, {Size, 63000000000}}], {Size, owners(Ring)}, dict:new()}.
@@ -66,4 +68,5 @@ preflist(Ring, Hash, N, Up) ->
     Pairs = min(length(Silent), length(StandIns)),
     [{Entry, primary} || Entry <- Answering]
         ++ [{{Index, Node}, fallback}
-            || {{Index, _}, Node} <- lists:zip(lists:sublist(Silent, Pairs), lists:sublist(StandIns, Pairs))].
+            || {{Index, _}, Node} <- lists:zip(lists:sublist(Silent, Pairs),
+                                               lists:sublist(StandIns, Pairs))].

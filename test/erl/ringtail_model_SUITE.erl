@@ -1,4 +1,5 @@
-%% @doc Properties: the NIF says what the plain Erlang model of the rules says, for rings of any size.
+%% @doc Properties: the NIF says what the plain Erlang model of the rules says, for rings of any
+%% size.
 -module(ringtail_model_SUITE).
 
 -include_lib("proper/include/proper.hrl").
@@ -34,7 +35,8 @@ node_names() ->
     ?LET(Count, range(1, 12), names(Count)).
 
 names(Count) ->
-    [list_to_atom("node" ++ integer_to_list(I) ++ "@10.1.0." ++ integer_to_list(I)) || I <- lists:seq(1, Count)].
+    [list_to_atom("node" ++ integer_to_list(I) ++ "@10.1.0." ++ integer_to_list(I))
+     || I <- lists:seq(1, Count)].
 
 ring() ->
     ?LET({Size, Nodes}, {size(), node_names()},
@@ -47,7 +49,8 @@ key() -> {type(), binary(), binary()}.
 
 up({_, Owners}) ->
     Known = lists:usort(Owners),
-    oneof([Known, [], ?LET(Flags, vector(length(Known), boolean()), [N || {N, true} <- lists:zip(Known, Flags)]),
+    oneof([Known, [], ?LET(Flags, vector(length(Known), boolean()),
+                           [N || {N, true} <- lists:zip(Known, Flags)]),
            ['stranger@10.1.1.1' | Known]]).
 
 n({Size, _}) ->
@@ -86,27 +89,36 @@ prop_preflists() ->
                         Hashes = [ringtail_model:hash(T, B, K, Keyfun) || {T, B, K} <- Keys],
                         Primaries = [ringtail_model:primaries(Ring, Hash, N) || Hash <- Hashes],
                         Preflists = [ringtail_model:preflist(Ring, Hash, N, Up) || Hash <- Hashes],
-                        Primaries =:= [ok(ringtail_engine:primaries(Loaded, T, B, K, Keyfun, N)) || {T, B, K} <- Keys]
-                            andalso Preflists =:= [ok(ringtail_engine:preflist(Loaded, T, B, K, Keyfun, N, Up))
+                        Primaries =:= [ok(ringtail_engine:primaries(Loaded, T, B, K, Keyfun, N))
+                                       || {T, B, K} <- Keys]
+                            andalso Preflists =:= [ok(ringtail_engine:preflist(Loaded, T, B, K,
+                                                                               Keyfun, N, Up))
                                                    || {T, B, K} <- Keys]
-                            andalso Primaries =:= ok(ringtail_engine:primaries_many(Loaded, Keys, Keyfun, N))
-                            andalso Preflists =:= ok(ringtail_engine:preflist_many(Loaded, Keys, Keyfun, N, Up))
+                            andalso Primaries =:= ok(ringtail_engine:primaries_many(Loaded, Keys,
+                                                                                    Keyfun, N))
+                            andalso Preflists =:= ok(ringtail_engine:preflist_many(Loaded, Keys,
+                                                                                   Keyfun, N, Up))
                     end)).
 
 prop_documents() ->
     ?FORALL({{Size, Nodes} = Ring, Form}, {ring(), form()},
             begin
                 Loaded = loaded(Ring, Form),
-                Owners = [{integer_to_binary(Index), atom_to_binary(Node, utf8)} || {Index, Node} <- ringtail_model:owners(Ring)],
+                Owners = [{integer_to_binary(Index), atom_to_binary(Node, utf8)}
+                          || {Index, Node} <- ringtail_model:owners(Ring)],
                 Summary = decoded(ringtail_engine:document(Loaded, ring_summary_owners)),
-                Shares = [{binary_to_existing_atom(ringtail_test_util:get(node, M), utf8), ringtail_test_util:get(partitions, M)}
-                          || M <- ringtail_test_util:get(members, Summary)],
+                Shares =
+                    [{binary_to_existing_atom(ringtail_test_util:get(node, M), utf8),
+                      ringtail_test_util:get(partitions, M)}
+                     || M <- ringtail_test_util:get(members, Summary)],
                 decoded(ringtail_engine:document(Loaded, cluster_preflist)) =:= {struct, Owners}
                     andalso ringtail_test_util:get(ring_size, Summary) =:= Size
                     andalso ringtail_test_util:get(owners, Summary)
-                    =:= [{struct, [{<<"index">>, Index}, {<<"node">>, Node}]} || {Index, Node} <- Owners]
+                    =:= [{struct, [{<<"index">>, Index}, {<<"node">>, Node}]}
+                         || {Index, Node} <- Owners]
                     andalso (Form =:= legacy orelse
-                             lists:sort(Shares) =:= [{Node, length([x || Owner <- Nodes, Owner =:= Node])}
+                             lists:sort(Shares) =:= [{Node,
+                                                      length([x || Owner <- Nodes, Owner =:= Node])}
                                                      || Node <- lists:usort(Nodes)])
             end).
 
@@ -118,32 +130,42 @@ prop_key_documents() ->
                         Hash = ringtail_model:hash(Type, Bucket, Key, Keyfun),
                         Position = fun(Index) -> Index div ((1 bsl 160) div element(1, Ring)) end,
                         Entry = fun({Index, Node}, Primary) ->
-                                        {struct, [{<<"node">>, atom_to_binary(Node, utf8)}, {<<"partition">>, Position(Index)},
-                                                  {<<"index">>, integer_to_binary(Index)}, {<<"primary">>, Primary},
+                                        {struct, [{<<"node">>, atom_to_binary(Node, utf8)},
+                                                  {<<"partition">>, Position(Index)},
+                                                  {<<"index">>, integer_to_binary(Index)},
+                                                  {<<"primary">>, Primary},
                                                   {<<"up">>, lists:member(Node, Up)}]}
                                 end,
                         Document = fun(Kind) ->
-                                           decoded(ringtail_engine:key_document(Loaded, Kind, Type, Bucket, Key, Keyfun, N, Up))
+                                           decoded(ringtail_engine:key_document(Loaded, Kind, Type,
+                                                                                Bucket, Key, Keyfun,
+                                                                                N, Up))
                                    end,
-                        Document(primaries) =:= {struct, [{<<"preflist">>, [Entry(E, true) || E <- ringtail_model:primaries(Ring, Hash, N)]}]}
+                        Document(primaries) =:= {struct,
+                                                 [{<<"preflist">>, [Entry(E, true)
+                                                                    || E <- ringtail_model:primaries(Ring, Hash, N)]}]}
                             andalso Document(preflist) =:=
                             {struct, [{<<"preflist">>, [Entry(E, Kind =:= primary)
-                                                        || {E, Kind} <- ringtail_model:preflist(Ring, Hash, N, Up)]}]}
+                                                        || {E,
+                                                            Kind} <- ringtail_model:preflist(Ring, Hash, N, Up)]}]}
                     end)).
 
 %% Whatever is done to its bytes, a ring loads or is refused with a code and a sentence.
 prop_damaged_rings() ->
     ?FORALL({Size, Form, Damage}, {range(1, 16), form(), damage()},
             begin
-                Bytes = bytes(ringtail_model:ring(Size, lists:duplicate(Size, 'node1@10.1.0.1')), Form),
+                Bytes = bytes(ringtail_model:ring(Size, lists:duplicate(Size, 'node1@10.1.0.1')),
+                              Form),
                 case ringtail_engine:load_ring(damaged(Bytes, Damage)) of
                     {ok, Loaded} -> is_integer(ok(ringtail_engine:ring_size(Loaded)));
-                    {error, {Code, Detail}} -> is_atom(Code) andalso is_binary(Detail) andalso Detail =/= <<>>
+                    {error, {Code, Detail}} ->
+                        is_atom(Code) andalso is_binary(Detail) andalso Detail =/= <<>>
                 end
             end).
 
 damage() ->
-    oneof([{cut, float(0.0, 1.0)}, {flip, float(0.0, 1.0), range(1, 255)}, {insert, float(0.0, 1.0), binary()}, {append, binary()}]).
+    oneof([{cut, float(0.0, 1.0)}, {flip, float(0.0, 1.0), range(1, 255)},
+           {insert, float(0.0, 1.0), binary()}, {append, binary()}]).
 
 damaged(Bytes, {cut, At}) ->
     binary:part(Bytes, 0, place(Bytes, At));

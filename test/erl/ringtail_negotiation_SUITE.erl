@@ -59,7 +59,8 @@ a_type_that_is_none_of_ours_is_refused(Config) ->
          ?assertMatch({Path, Accept, #{<<"error">> := <<"not_acceptable">>, <<"message">> := _}},
                       {Path, Accept, error_of(Answer)})
      end || {Path, _, _} <- routes(),
-            Accept <- ["image/png", "application/octet-stream;q=1", "video/*", "nonsense", ";;;", "/",
+            Accept <- ["image/png", "application/octet-stream;q=1", "video/*", "nonsense", ";;;",
+                       "/",
                        "image/png;version=\"", lists:duplicate(2000, $,) ++ "image/png"]].
 
 every_error_is_json(Config) ->

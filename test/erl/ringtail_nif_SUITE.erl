@@ -1,4 +1,5 @@
-%% @doc The NIF against what real Riak said (test/vectors), against bad input, and as a guest in a VM that must stay healthy.
+%% @doc The NIF against what real Riak said (test/vectors), against bad input, and as a guest in a
+%% VM that must stay healthy.
 -module(ringtail_nif_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -6,21 +7,27 @@
 
 -export([all/0, suite/0]).
 -export([every_ring_of_the_vectors/1, every_hash_of_the_vectors/1, every_preflist_of_the_vectors/1,
-         documents_of_every_ring/1, key_documents/1, batches_equal_single_calls/1, batch_longer_than_a_slice/1,
+         documents_of_every_ring/1, key_documents/1, batches_equal_single_calls/1,
+         batch_longer_than_a_slice/1,
          bad_rings/1, bad_n/1, bad_arguments/1, empty_and_huge_keys/1, custom_keyfun/1,
-         unknown_nodes_make_no_atoms/1, node_met_after_its_ring/1, foreign_handles/1, console_calls/1,
+         unknown_nodes_make_no_atoms/1, node_met_after_its_ring/1, foreign_handles/1,
+         console_calls/1,
          panic_is_an_exception/1, indices_of_every_size/1, many_readers_of_one_ring/1,
          large_input_takes_the_dirty_way/1, a_long_key_left_its_caller_all_of_its_slice/1,
          rings_leave_no_memory_behind/1,
-         every_stub_has_its_nif/1, versions_agree/1, check_without_riak_core/1, check_with_riak_core/1]).
+         every_stub_has_its_nif/1, versions_agree/1, check_without_riak_core/1,
+         check_with_riak_core/1]).
 
 suite() ->
     [{timetrap, {minutes, 5}}].
 
 all() ->
-    [every_ring_of_the_vectors, every_hash_of_the_vectors, every_preflist_of_the_vectors, documents_of_every_ring,
-     key_documents, batches_equal_single_calls, batch_longer_than_a_slice, bad_rings, bad_n, bad_arguments,
-     empty_and_huge_keys, custom_keyfun, unknown_nodes_make_no_atoms, node_met_after_its_ring, foreign_handles,
+    [every_ring_of_the_vectors, every_hash_of_the_vectors, every_preflist_of_the_vectors,
+     documents_of_every_ring,
+     key_documents, batches_equal_single_calls, batch_longer_than_a_slice, bad_rings, bad_n,
+     bad_arguments,
+     empty_and_huge_keys, custom_keyfun, unknown_nodes_make_no_atoms, node_met_after_its_ring,
+     foreign_handles,
      console_calls, panic_is_an_exception, indices_of_every_size, many_readers_of_one_ring,
      large_input_takes_the_dirty_way, a_long_key_left_its_caller_all_of_its_slice,
      rings_leave_no_memory_behind,
@@ -39,7 +46,8 @@ ring_as_recorded(Name) ->
     Get = fun(Key) -> ringtail_test_util:get(Key, Recorded) end,
     Owners = [{binary_to_integer(Index), node_atom(Node)} || [Index, Node] <- Get(owners)],
     Members = [{node_atom(ringtail_test_util:get(node, Member)),
-                binary_to_existing_atom(ringtail_test_util:get(status, Member), utf8)} || Member <- Get(members)],
+                binary_to_existing_atom(ringtail_test_util:get(status, Member), utf8)}
+                    || Member <- Get(members)],
     Ring = load(Name),
     ?assertEqual({ok, Get(ring_size)}, ringtail_engine:ring_size(Ring)),
     ?assertEqual({ok, Owners}, ringtail_engine:owners(Ring)),
@@ -60,10 +68,13 @@ every_hash_of_the_vectors(_) ->
     ?assert(length(Lines) >= 500),
     lists:foreach(
       fun(Line) ->
-              [Type, Bucket, Key] = [ringtail_test_util:hex(ringtail_test_util:get(K, Line)) || K <- [type, bucket, key]],
-              [Std, BucketOnly] = [binary_to_integer(ringtail_test_util:get(K, Line)) || K <- [std, bucketonly]],
+              [Type, Bucket, Key] = [ringtail_test_util:hex(ringtail_test_util:get(K, Line))
+                                     || K <- [type, bucket, key]],
+              [Std, BucketOnly] = [binary_to_integer(ringtail_test_util:get(K, Line))
+                                   || K <- [std, bucketonly]],
               ?assertEqual({ok, <<Std:160>>}, ringtail_engine:chash(Type, Bucket, Key, std)),
-              ?assertEqual({ok, <<BucketOnly:160>>}, ringtail_engine:chash(Type, Bucket, Key, bucketonly))
+              ?assertEqual({ok, <<BucketOnly:160>>},
+                           ringtail_engine:chash(Type, Bucket, Key, bucketonly))
       end, Lines).
 
 every_preflist_of_the_vectors(_) ->
@@ -75,13 +86,16 @@ every_preflist_of_the_vectors(_) ->
 preflist_as_recorded(Line, Loaded0) ->
     Get = fun(Key) -> ringtail_test_util:get(Key, Line) end,
     {Ring, Loaded} = load_once(binary_to_list(Get(ring)), Loaded0),
-    {Bucket, Key, N} = {ringtail_test_util:hex(Get(bucket)), ringtail_test_util:hex(Get(key)), Get(n)},
+    {Bucket, Key, N} = {ringtail_test_util:hex(Get(bucket)), ringtail_test_util:hex(Get(key)),
+                        Get(n)},
     Up = [node_atom(Node) || Node <- Get(up)],
     Primaries = [{binary_to_integer(Index), node_atom(Node)} || [Index, Node] <- Get(primaries)],
     Annotated = [{{binary_to_integer(Index), node_atom(Node)}, binary_to_existing_atom(Kind, utf8)}
                  || [Index, Node, Kind] <- Get(apl)],
-    ?assertEqual({ok, Primaries}, ringtail_engine:primaries(Ring, <<"default">>, Bucket, Key, std, N)),
-    ?assertEqual({ok, Annotated}, ringtail_engine:preflist(Ring, <<"default">>, Bucket, Key, std, N, Up)),
+    ?assertEqual({ok, Primaries}, ringtail_engine:primaries(Ring, <<"default">>, Bucket, Key, std,
+                                                            N)),
+    ?assertEqual({ok, Annotated}, ringtail_engine:preflist(Ring, <<"default">>, Bucket, Key, std, N,
+                                                           Up)),
     Loaded.
 
 load_once(Name, Loaded) ->
@@ -102,45 +116,56 @@ documents_of_every_ring(_) ->
               Ring = load(Name),
               {ok, Map} = ringtail_engine:document(Ring, cluster_preflist),
               Owners = ringtail_test_util:get(owners, Recorded),
-              ?assertEqual({struct, [{Index, Node} || [Index, Node] <- Owners]}, mochijson2:decode(Map)),
+              ?assertEqual({struct, [{Index, Node} || [Index, Node] <- Owners]},
+                           mochijson2:decode(Map)),
               {ok, Short} = ringtail_engine:document(Ring, ring_summary),
               {ok, Long} = ringtail_engine:document(Ring, ring_summary_owners),
               Summary = mochijson2:decode(Short),
               lists:foreach(fun(Key) ->
-                                    ?assertEqual(ringtail_test_util:get(Key, Recorded), ringtail_test_util:get(Key, Summary))
-                            end, [ring_size, cluster_name, claimant, nodename, rvsn_sum, vclock_sum, resizing]),
-              ?assertEqual([{struct, [{<<"index">>, Index}, {<<"node">>, Node}]} || [Index, Node] <- Owners],
+                                    ?assertEqual(ringtail_test_util:get(Key, Recorded),
+                                                 ringtail_test_util:get(Key, Summary))
+                            end, [ring_size, cluster_name, claimant, nodename, rvsn_sum, vclock_sum,
+                                  resizing]),
+              ?assertEqual([{struct, [{<<"index">>, Index}, {<<"node">>, Node}]}
+                            || [Index, Node] <- Owners],
                            ringtail_test_util:get(owners, mochijson2:decode(Long)))
       end, ringtail_test_util:ring_names()),
-    ?assertMatch({error, {bad_argument, _}}, ringtail_engine:document(load("single8"), no_such_document)).
+    ?assertMatch({error, {bad_argument, _}},
+                 ringtail_engine:document(load("single8"), no_such_document)).
 
 key_documents(_) ->
     Ring = load("spread64x5"),
-    {ok, [{_, Down} | _] = Primaries} = ringtail_engine:primaries(Ring, <<"default">>, <<"b">>, <<"k">>, std, 3),
+    {ok, [{_, Down} | _] = Primaries} =
+        ringtail_engine:primaries(Ring, <<"default">>, <<"b">>, <<"k">>, std, 3),
     {ok, Owners} = ringtail_engine:owners(Ring),
     Up = lists:usort([Node || {_, Node} <- Owners]) -- [Down],
     {ok, Preflist} = ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, <<"k">>, std, 3, Up),
     Document = fun(Kind) ->
-                       {ok, Json} = ringtail_engine:key_document(Ring, Kind, <<"default">>, <<"b">>, <<"k">>, std, 3, Up),
+                       {ok, Json} = ringtail_engine:key_document(Ring, Kind, <<"default">>, <<"b">>,
+                                                                 <<"k">>, std, 3, Up),
                        [{ringtail_test_util:get(index, Entry), ringtail_test_util:get(node, Entry),
                          ringtail_test_util:get(primary, Entry), ringtail_test_util:get(up, Entry)}
                         || Entry <- ringtail_test_util:get(preflist, mochijson2:decode(Json))]
                end,
-    ?assertEqual([{integer_to_binary(I), atom_to_binary(N, utf8), K =:= primary, true} || {{I, N}, K} <- Preflist],
+    ?assertEqual([{integer_to_binary(I), atom_to_binary(N, utf8), K =:= primary, true}
+                  || {{I, N}, K} <- Preflist],
                  Document(preflist)),
-    ?assertEqual([{integer_to_binary(I), atom_to_binary(N, utf8), true, N =/= Down} || {I, N} <- Primaries],
+    ?assertEqual([{integer_to_binary(I), atom_to_binary(N, utf8), true, N =/= Down}
+                  || {I, N} <- Primaries],
                  Document(primaries)).
 
 %% ---- Batches ----
 
 batches_equal_single_calls(_) ->
     Ring = load("spread256x7"),
-    Keys = [{Type, <<B>>, <<K:32>>} || Type <- [<<"default">>, <<"t">>], B <- lists:seq(1, 5), K <- lists:seq(1, 50)],
+    Keys = [{Type, <<B>>, <<K:32>>} || Type <- [<<"default">>, <<"t">>], B <- lists:seq(1, 5),
+            K <- lists:seq(1, 50)],
     Up = ['riak1@10.0.0.1', 'riak3@10.0.0.3'],
     Each = fun(Fun) -> {ok, [Answer || {T, B, K} <- Keys, {ok, Answer} <- [Fun(T, B, K)]]} end,
     ?assertEqual(Each(fun(T, B, K) -> ringtail_engine:primaries(Ring, T, B, K, std, 3) end),
                  ringtail_engine:primaries_many(Ring, Keys, std, 3)),
-    ?assertEqual(Each(fun(T, B, K) -> ringtail_engine:preflist(Ring, T, B, K, bucketonly, 3, Up) end),
+    ?assertEqual(Each(fun(T, B, K) ->
+                              ringtail_engine:preflist(Ring, T, B, K, bucketonly, 3, Up) end),
                  ringtail_engine:preflist_many(Ring, Keys, bucketonly, 3, Up)),
     ?assertEqual({ok, []}, ringtail_engine:primaries_many(Ring, [], std, 3)).
 
@@ -151,7 +176,8 @@ batch_longer_than_a_slice(_) ->
     {ok, Answers} = ringtail_engine:primaries_many(Ring, Keys, std, 3),
     ?assertEqual(length(Keys), length(Answers)),
     lists:foreach(fun({{T, B, K}, Answer}) ->
-                          ?assertEqual({ok, Answer}, ringtail_engine:primaries(Ring, T, B, K, std, 3))
+                          ?assertEqual({ok, Answer}, ringtail_engine:primaries(Ring, T, B, K, std,
+                                                                               3))
                   end, lists:zip(Keys, Answers)).
 
 %% ---- Bad input ----
@@ -171,13 +197,15 @@ bad_rings(_) ->
          {not_a_ring, term_to_binary(42)},
          {truncated, <<>>},
          %% A list that claims four thousand million members.
-         {truncated, <<131, 104, 11, 100, 10:16, "chstate_v2", 100, 1:16, "n", 108, 16#ffffffff:32>>},
+         {truncated, <<131, 104, 11, 100, 10:16, "chstate_v2", 100, 1:16, "n", 108,
+                       16#ffffffff:32>>},
          {empty_ring, WithOwners(0, [])},
          {owners_missing, WithOwners(Size, RestOwners)},
          {owner_doubled, WithOwners(Size, [{FirstIndex, FirstNode} | Owners])},
          {off_grid, WithOwners(Size, [{FirstIndex + 1, FirstNode} | RestOwners])},
          %% As zip bombs do, much larger than it looks.
-         {inflates_too_large, term_to_binary({chstate, n, [], binary:copy(<<0>>, 80 bsl 20)}, [compressed])}],
+         {inflates_too_large, term_to_binary({chstate, n, [], binary:copy(<<0>>, 80 bsl 20)},
+                                             [compressed])}],
     lists:foreach(
       fun({Code, Bytes}) ->
               ct:log("~p", [Code]),
@@ -187,7 +215,8 @@ bad_rings(_) ->
       end, Cases),
     deeply_nested(Good).
 
-%% A million lists in each other where the metadata is: skipped without a deep stack, or refused; never a crash.
+%% A million lists in each other where the metadata is: skipped without a deep stack, or refused;
+%% never a crash.
 deeply_nested(Good) ->
     Term = binary_to_term(Good),
     Marked = term_to_binary(setelement(5, Term, 'here goes the metadata')),
@@ -205,13 +234,17 @@ term_without_version(Term) ->
 
 bad_n(_) ->
     Ring = load("single8"),
-    Primaries = fun(N) -> ringtail_engine:primaries(Ring, <<"default">>, <<"b">>, <<"k">>, std, N) end,
+    Primaries = fun(N) ->
+                        ringtail_engine:primaries(Ring, <<"default">>, <<"b">>, <<"k">>, std,
+                                                  N) end,
     ?assertMatch({error, {n_val_zero, _}}, Primaries(0)),
     ?assertMatch({error, {n_val_too_large, _}}, Primaries(9)),
     ?assertMatch({error, {n_val_too_large, _}}, Primaries(1000)),
     ?assertMatch({ok, [_, _, _, _, _, _, _, _]}, Primaries(8)),
     [?assertMatch({error, {bad_argument, _}}, Primaries(N)) || N <- [-1, 1.5, three, 1 bsl 200]],
-    Preflist = fun(N) -> ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, <<"k">>, std, N, all) end,
+    Preflist = fun(N) ->
+                       ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, <<"k">>, std, N,
+                                                all) end,
     ?assertMatch({error, {n_val_zero, _}}, Preflist(0)),
     ?assertMatch({error, {n_val_too_large, _}}, Preflist(9)).
 
@@ -225,11 +258,14 @@ bad_arguments(_) ->
     Bad(ringtail_engine:chash(<<"default">>, <<"b">>, <<1:1>>, std)),
     Bad(ringtail_engine:chash(<<"default">>, <<"b">>, <<"k">>, "std")),
     Bad(ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, <<"k">>, std, 3, none)),
-    Bad(ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, <<"k">>, std, 3, ["riak1@10.0.0.1"])),
-    Bad(ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, <<"k">>, std, 3, ['riak1@10.0.0.1' | improper])),
+    Bad(ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, <<"k">>, std, 3,
+                                 ["riak1@10.0.0.1"])),
+    Bad(ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, <<"k">>, std, 3,
+                                 ['riak1@10.0.0.1' | improper])),
     Bad(ringtail_engine:primaries_many(Ring, no_list, std, 3)),
     Bad(ringtail_engine:primaries_many(Ring, [{<<"b">>, <<"k">>}], std, 3)),
-    Bad(ringtail_engine:primaries_many(Ring, [{<<"default">>, <<"b">>, <<"k">>} | improper], std, 3)),
+    Bad(ringtail_engine:primaries_many(Ring, [{<<"default">>, <<"b">>, <<"k">>} | improper], std,
+                                       3)),
     Bad(ringtail_engine:primaries_many(Ring, [{<<"default">>, <<"b">>, k}], std, 3)).
 
 empty_and_huge_keys(_) ->
@@ -240,19 +276,27 @@ empty_and_huge_keys(_) ->
       fun({Type, Bucket, Key, Keyfun}) ->
               Hash = ringtail_model:hash(Type, Bucket, Key, Keyfun),
               ?assertEqual({ok, <<Hash:160>>}, ringtail_engine:chash(Type, Bucket, Key, Keyfun)),
-              ?assertMatch({ok, [_, _, _]}, ringtail_engine:primaries(Ring, Type, Bucket, Key, Keyfun, 3)),
-              ?assertMatch({ok, [_, _, _]}, ringtail_engine:preflist(Ring, Type, Bucket, Key, Keyfun, 3, all))
-      end, [{Type, Bucket, Key, Keyfun} || Type <- [<<"default">>, <<"t">>, <<>>], Bucket <- [<<>>, <<"b">>, Huge],
-                                           Key <- [<<>>, <<0>>, Huge], Keyfun <- [std, bucketonly]]).
+              ?assertMatch({ok, [_, _, _]}, ringtail_engine:primaries(Ring, Type, Bucket, Key,
+                                                                      Keyfun, 3)),
+              ?assertMatch({ok, [_, _, _]}, ringtail_engine:preflist(Ring, Type, Bucket, Key,
+                                                                     Keyfun, 3, all))
+      end, [{Type, Bucket, Key, Keyfun} || Type <- [<<"default">>, <<"t">>, <<>>],
+            Bucket <- [<<>>, <<"b">>, Huge],
+                                           Key <- [<<>>, <<0>>, Huge], Keyfun <- [std,
+                                                                                  bucketonly]]).
 
 custom_keyfun(_) ->
     Hash = ringtail_engine:chash(<<"default">>, <<"b">>, <<"k">>, std),
-    ?assertEqual(Hash, ringtail_engine:chash(<<"default">>, <<"b">>, <<"k">>, {riak_core_util, chash_std_keyfun})),
+    ?assertEqual(Hash, ringtail_engine:chash(<<"default">>, <<"b">>, <<"k">>,
+                                             {riak_core_util, chash_std_keyfun})),
     ?assertEqual(ringtail_engine:chash(<<"default">>, <<"b">>, <<"k">>, bucketonly),
-                 ringtail_engine:chash(<<"default">>, <<"b">>, <<"k">>, {riak_core_util, chash_bucketonly_keyfun})),
-    ?assertMatch({error, {custom_keyfun, _}}, ringtail_engine:chash(<<"default">>, <<"b">>, <<"k">>, {my, keyfun})),
+                 ringtail_engine:chash(<<"default">>, <<"b">>, <<"k">>,
+                                       {riak_core_util, chash_bucketonly_keyfun})),
     ?assertMatch({error, {custom_keyfun, _}},
-                 ringtail_engine:primaries(load("single8"), <<"default">>, <<"b">>, <<"k">>, {my, keyfun}, 3)).
+                 ringtail_engine:chash(<<"default">>, <<"b">>, <<"k">>, {my, keyfun})),
+    ?assertMatch({error, {custom_keyfun, _}},
+                 ringtail_engine:primaries(load("single8"), <<"default">>, <<"b">>, <<"k">>,
+                                           {my, keyfun}, 3)).
 
 %% ---- Atoms ----
 
@@ -264,11 +308,14 @@ unknown_nodes_make_no_atoms(_) ->
     _ = ringtail_engine:primaries(Warm, <<"default">>, <<"b">>, <<"k">>, std, 3),
     Before = erlang:system_info(atom_count),
     {ok, Ring} = ringtail_engine:load_ring(Bytes),
-    {error, {unknown_node, Name}} = ringtail_engine:primaries(Ring, <<"default">>, <<"b">>, <<"k">>, std, 3),
+    {error, {unknown_node, Name}} =
+        ringtail_engine:primaries(Ring, <<"default">>, <<"b">>, <<"k">>, std, 3),
     ?assert(lists:member(Name, Names)),
-    ?assertMatch({error, {unknown_node, _}}, ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, <<"k">>, std, 3, all)),
+    ?assertMatch({error, {unknown_node, _}},
+                 ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, <<"k">>, std, 3, all)),
     ?assertMatch({error, {unknown_node, _}}, ringtail_engine:owners(Ring)),
-    ?assertEqual({ok, []}, ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, <<"k">>, std, 3, [])),
+    ?assertEqual({ok, []}, ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, <<"k">>, std, 3,
+                                                    [])),
     {ok, Map} = ringtail_engine:document(Ring, cluster_preflist),
     {struct, Members} = mochijson2:decode(Map),
     ?assertEqual(Names, [Node || {_, Node} <- Members]),
@@ -277,18 +324,23 @@ unknown_nodes_make_no_atoms(_) ->
     ok.
 
 node_met_after_its_ring(_) ->
-    %% The second name has a letter that Latin-1 lacks. Names are new ones at every run: an atom is for ever.
+    %% The second name has a letter that Latin-1 lacks. Names are new ones at every run: an atom is
+    %% for ever.
     Run = integer_to_binary(erlang:unique_integer([positive])),
     lists:foreach(
       fun(Name) ->
               {ok, Ring} = ringtail_engine:load_ring(ring_of_unknown([Name])),
-              Primaries = fun() -> ringtail_engine:primaries(Ring, <<"default">>, <<"b">>, <<"k">>, std, 1) end,
+              Primaries =
+                  fun() -> ringtail_engine:primaries(Ring, <<"default">>, <<"b">>, <<"k">>, std,
+                                                     1) end,
               ?assertEqual({error, {unknown_node, Name}}, Primaries()),
               Node = ringtail_test_util:atom(Name),
               ?assertEqual({ok, [{{0, Node}, primary}]},
-                           ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, <<"k">>, std, 1, [Node])),
+                           ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, <<"k">>, std, 1,
+                                                    [Node])),
               ?assertEqual({ok, [{0, Node}]}, Primaries())
-      end, [<<"latecomer", Run/binary, Letter/binary, "@10.9.9.9">> || Letter <- [<<>>, <<197, 130>>, <<195, 169>>]]).
+      end, [<<"latecomer", Run/binary, Letter/binary, "@10.9.9.9">>
+            || Letter <- [<<>>, <<197, 130>>, <<195, 169>>]]).
 
 %% A legacy ring in external term format, written without its atoms.
 ring_of_unknown(Names) ->
@@ -297,7 +349,8 @@ ring_of_unknown(Names) ->
     Index = fun(0) -> [97, 0];
                (I) -> term_without_version(I * ((1 bsl 160) div Size))
             end,
-    Owners = [[104, 2, Index(I), Atom(Name)] || {I, Name} <- lists:zip(lists:seq(0, Size - 1), Names)],
+    Owners = [[104, 2, Index(I), Atom(Name)]
+              || {I, Name} <- lists:zip(lists:seq(0, Size - 1), Names)],
     iolist_to_binary([131, 104, 5, Atom(<<"chstate">>), Atom(hd(Names)), 106,
                       104, 2, term_without_version(Size), 108, <<Size:32>>, Owners, 106,
                       term_without_version(dict:new())]).
@@ -307,8 +360,10 @@ ring_of_unknown(Names) ->
 foreign_handles(_) ->
     Bad = [make_ref(), self(), undefined, <<"ring">>, {ringtail_ring, make_ref(), 8}],
     [begin
-         ?assertMatch({error, {foreign_ring, _}}, ringtail_engine:primaries(R, <<"default">>, <<"b">>, <<"k">>, std, 3)),
-         ?assertMatch({error, {foreign_ring, _}}, ringtail_engine:preflist(R, <<"default">>, <<"b">>, <<"k">>, std, 3, all)),
+         ?assertMatch({error, {foreign_ring, _}},
+                      ringtail_engine:primaries(R, <<"default">>, <<"b">>, <<"k">>, std, 3)),
+         ?assertMatch({error, {foreign_ring, _}},
+                      ringtail_engine:preflist(R, <<"default">>, <<"b">>, <<"k">>, std, 3, all)),
          ?assertMatch({error, {foreign_ring, _}}, ringtail_engine:owners(R)),
          ?assertMatch({error, {foreign_ring, _}}, ringtail_engine:document(R, cluster_preflist))
      end || R <- Bad],
@@ -320,11 +375,15 @@ console_calls(_) ->
     Ring = ringtail:ring(Bytes),
     [_ | _] = Preflist = ringtail:preflist(File, {<<"maps">>, <<"users">>}, <<"user123">>, 3),
     ?assertEqual(Preflist, ringtail:preflist(Bytes, {<<"maps">>, <<"users">>}, <<"user123">>, 3)),
-    ?assertEqual(Preflist, ringtail:preflist(binary_to_term(Bytes), {<<"maps">>, <<"users">>}, <<"user123">>, 3)),
+    ?assertEqual(Preflist, ringtail:preflist(binary_to_term(Bytes), {<<"maps">>, <<"users">>},
+                                             <<"user123">>, 3)),
     ?assertEqual(Preflist, ringtail:preflist(Ring, {<<"maps">>, <<"users">>}, <<"user123">>, 3)),
-    ?assertEqual([Entry || {Entry, primary} <- Preflist], ringtail:primaries(Ring, {<<"maps">>, <<"users">>}, <<"user123">>, 3)),
-    ?assertEqual(1054071012215827656055434182541603321753277352716, ringtail:hash(<<"users">>, <<"user123">>)),
-    ?assertEqual(proplists:get_value(ring_size, ringtail:info(Ring)), length(ringtail:owners(Ring))),
+    ?assertEqual([Entry || {Entry, primary} <- Preflist],
+                 ringtail:primaries(Ring, {<<"maps">>, <<"users">>}, <<"user123">>, 3)),
+    ?assertEqual(1054071012215827656055434182541603321753277352716,
+                 ringtail:hash(<<"users">>, <<"user123">>)),
+    ?assertEqual(proplists:get_value(ring_size, ringtail:info(Ring)),
+                 length(ringtail:owners(Ring))),
     ?assertMatch({error, {no_ring_file, _}}, ringtail:ring("/no/such/file")),
     ?assertMatch({error, {bad_argument, _}}, ringtail:ring(17)).
 
@@ -335,14 +394,15 @@ panic_is_an_exception(_) ->
     ?assertError(nif_panicked, ringtail_nif:provoke_panic_dirty()),
     ?assertMatch({ok, _}, ringtail_engine:chash(<<"default">>, <<"b">>, <<"k">>, std)).
 
-%% Sizes on the grid of literals, whose answers come by another way, and sizes that are not; three entries, which come by yet
-%% another, and other numbers of them.
+%% Sizes on the grid of literals, whose answers come by another way, and sizes that are not; three
+%% entries, which come by yet another, and other numbers of them.
 indices_of_every_size(_) ->
     Nodes = {'riak1@10.0.0.1', 'riak2@10.0.0.2', 'riak7@10.0.0.7'},
     Sizes = [1 bsl Power || Power <- lists:seq(0, 13)] ++ [3, 5, 12, 100, 1023, 4097],
     lists:foreach(
       fun(Size) ->
-              Model = ringtail_model:ring(Size, [element(I rem 3 + 1, Nodes) || I <- lists:seq(1, Size)]),
+              Model = ringtail_model:ring(Size,
+                                          [element(I rem 3 + 1, Nodes) || I <- lists:seq(1, Size)]),
               {ok, Ring} = ringtail_engine:load_ring(ringtail_model:term(Model)),
               [same_as_model(Ring, Model, <<Size:16, Key>>, N, Up)
                || Key <- lists:seq(1, 20), N <- [1, 2, 3, 4], N =< Size,
@@ -352,10 +412,14 @@ indices_of_every_size(_) ->
 same_as_model(Ring, Model, Key, N, Up) ->
     Hash = ringtail_model:hash(<<"default">>, <<"b">>, Key, std),
     Primaries = ringtail_model:primaries(Model, Hash, N),
-    Preflist = ringtail_model:preflist(Model, Hash, N, case Up of all -> lists:usort(element(2, Model)); _ -> Up end),
-    ?assertEqual({ok, Primaries}, ringtail_engine:primaries(Ring, <<"default">>, <<"b">>, Key, std, N)),
+    Preflist = ringtail_model:preflist(Model, Hash, N,
+                                       case Up of all ->
+                                               lists:usort(element(2, Model)); _ -> Up end),
+    ?assertEqual({ok, Primaries}, ringtail_engine:primaries(Ring, <<"default">>, <<"b">>, Key, std,
+                                                            N)),
     ?assertEqual({ok, Primaries}, ringtail_engine:primaries_of_hash(Ring, <<Hash:160>>, N)),
-    ?assertEqual({ok, Preflist}, ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, Key, std, N, Up)),
+    ?assertEqual({ok, Preflist}, ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, Key, std, N,
+                                                          Up)),
     ?assertEqual({ok, Preflist}, ringtail_engine:preflist_of_hash(Ring, <<Hash:160>>, N, Up)).
 
 many_readers_of_one_ring(_) ->
@@ -366,43 +430,55 @@ many_readers_of_one_ring(_) ->
     Keys = [<<K:32>> || K <- lists:seq(1, 200)],
     Expected = [begin
                     Hash = ringtail_model:hash(<<"default">>, <<"b">>, Key, std),
-                    {ringtail_model:primaries(Model, Hash, 3), ringtail_model:preflist(Model, Hash, 3, Up)}
+                    {ringtail_model:primaries(Model, Hash, 3),
+                     ringtail_model:preflist(Model, Hash, 3, Up)}
                 end || Key <- Keys],
     Reader = fun() ->
                      [begin
-                          {ok, Primaries} = ringtail_engine:primaries(Ring, <<"default">>, <<"b">>, Key, std, 3),
-                          {ok, Preflist} = ringtail_engine:preflist(Ring, <<"default">>, <<"b">>, Key, std, 3, Up),
+                          {ok, Primaries} = ringtail_engine:primaries(Ring, <<"default">>, <<"b">>,
+                                                                      Key, std, 3),
+                          {ok, Preflist} = ringtail_engine:preflist(Ring, <<"default">>, <<"b">>,
+                                                                    Key, std, 3, Up),
                           {ok, [Preflist]} =
-                              ringtail_engine:preflist_many(Ring, [{<<"default">>, <<"b">>, Key}], std, 3, Up),
+                              ringtail_engine:preflist_many(Ring, [{<<"default">>, <<"b">>, Key}],
+                                                            std, 3, Up),
                           {Primaries, Preflist}
                       end || Key <- Keys]
              end,
     Readers = [spawn_monitor(fun() -> exit({answers, Reader()}) end) || _ <- lists:seq(1, 50)],
-    [receive {'DOWN', Monitor, process, Pid, Reason} -> ?assertEqual({answers, Expected}, Reason) end
+    [receive {'DOWN', Monitor, process, Pid, Reason} ->
+             ?assertEqual({answers, Expected}, Reason) end
      || {Pid, Monitor} <- Readers],
     ok.
 
-%% No call may hold a normal scheduler for a millisecond: what could must run on a dirty one. The sizes are the ones
-%% ringtail_engine promises; a ring of 20,000 partitions is larger than any.
+%% No call may hold a normal scheduler for a millisecond: what could must run on a dirty one. The
+%% sizes are the ones ringtail_engine promises; a ring of 20,000 partitions is larger than any.
 large_input_takes_the_dirty_way(_) ->
     Ring = load("spread1024x12"),
     {ok, Large} = ringtail_engine:load_ring(
-                    ringtail_model:legacy_term(ringtail_model:ring(20000, lists:duplicate(20000, 'riak1@10.0.0.1')))),
+                    ringtail_model:legacy_term(ringtail_model:ring(20000,
+                                                                   lists:duplicate(20000,
+                                                                                   'riak1@10.0.0.1')))),
     Long = binary:copy(<<"k">>, 32768),
     Short = <<"k">>,
     ManyUp = ['riak1@10.0.0.1' || _ <- lists:seq(1, 257)],
     Chash = fun(Key) -> fun() -> ringtail_engine:chash(<<"default">>, <<"b">>, Key, std) end end,
-    Primaries = fun(R, Key, N) -> fun() -> ringtail_engine:primaries(R, <<"default">>, <<"b">>, Key, std, N) end end,
+    Primaries = fun(R, Key, N) ->
+                        fun() -> ringtail_engine:primaries(R, <<"default">>, <<"b">>, Key, std,
+                                                           N) end end,
     Preflist = fun(R, Key, N, Up) ->
-                       fun() -> ringtail_engine:preflist(R, <<"default">>, <<"b">>, Key, std, N, Up) end
+                       fun() -> ringtail_engine:preflist(R, <<"default">>, <<"b">>, Key, std, N,
+                                                         Up) end
                end,
     lists:foreach(
       fun({Expected, Call}) -> ?assertEqual([Expected], called(Call)) end,
       [{chash, Chash(Short)}, {chash_dirty, Chash(Long)},
        {primaries, Primaries(Ring, Short, 3)}, {primaries_dirty, Primaries(Ring, Long, 3)},
-       {primaries_dirty, Primaries(Ring, Short, 257)}, {primaries_dirty, Primaries(Large, Short, 3)},
+       {primaries_dirty, Primaries(Ring, Short, 257)},
+       {primaries_dirty, Primaries(Large, Short, 3)},
        {preflist, Preflist(Ring, Short, 3, all)}, {preflist_dirty, Preflist(Ring, Long, 3, all)},
-       {preflist_dirty, Preflist(Ring, Short, 257, all)}, {preflist_dirty, Preflist(Ring, Short, 3, ManyUp)},
+       {preflist_dirty, Preflist(Ring, Short, 257, all)},
+       {preflist_dirty, Preflist(Ring, Short, 3, ManyUp)},
        {preflist_dirty, Preflist(Large, Short, 3, all)}]).
 
 %% The functions of ringtail_nif that a call calls.
@@ -423,18 +499,26 @@ traced(Pid) ->
     after 0 -> []
     end.
 
-%% What a call takes is counted in reductions, 40 for each hundredth of a slice; a short one is left at what it costs anyway.
+%% What a call takes is counted in reductions, 40 for each hundredth of a slice; a short one is left
+%% at what it costs anyway.
 a_long_key_left_its_caller_all_of_its_slice(_) ->
     Ring = load("spread1024x12"),
     {ok, Uuid} = ringtail_engine:node_uuid(<<"6ba7b810-9dad-11d1-80b4-00c04fd430c8">>, <<"n@h">>),
     Up = ['riak1@10.0.0.1'],
     Calls = [{chash, fun(Key) -> ringtail_nif:chash(<<"t">>, <<"b">>, Key, std) end},
-             {primaries, fun(Key) -> ringtail_engine:primaries(Ring, <<"t">>, <<"b">>, Key, std, 3) end},
-             {preflist, fun(Key) -> ringtail_engine:preflist(Ring, <<"t">>, <<"b">>, Key, std, 3, all) end},
-             {bucket, fun(Bucket) -> ringtail_engine:primaries(Ring, <<"t">>, Bucket, <<"k">>, std, 3) end},
+             {primaries, fun(Key) ->
+                                 ringtail_engine:primaries(Ring, <<"t">>, <<"b">>, Key, std,
+                                                           3) end},
+             {preflist, fun(Key) ->
+                                ringtail_engine:preflist(Ring, <<"t">>, <<"b">>, Key, std, 3,
+                                                         all) end},
+             {bucket, fun(Bucket) ->
+                              ringtail_engine:primaries(Ring, <<"t">>, Bucket, <<"k">>, std,
+                                                        3) end},
              {node_uuid, fun(Name) -> ringtail_nif:node_uuid(Uuid, Name) end}],
     [begin
-         [None, Little, Much] = [reductions(Call, binary:copy(<<"k">>, Bytes)) || Bytes <- [30, 3000, 30000]],
+         [None, Little, Much] = [reductions(Call, binary:copy(<<"k">>, Bytes))
+                                 || Bytes <- [30, 3000, 30000]],
          ct:log("~w: ~w, ~w, ~w reductions", [Name, None, Little, Much]),
          ?assert(None < 40),
          ?assert(Little >= 40 andalso Little < 200),
@@ -446,11 +530,13 @@ a_long_key_left_its_caller_all_of_its_slice(_) ->
     Many = reductions(fun(N) -> ringtail_engine:primaries_of_hash(Ring, Hash, N) end, 256),
     AllUp = reductions(fun(Who) -> ringtail_engine:preflist_of_hash(Ring, Hash, 3, Who) end, all),
     OneUp = reductions(fun(Who) -> ringtail_engine:preflist_of_hash(Ring, Hash, 3, Who) end, Up),
-    ct:log("~w and ~w entries: ~w, ~w reductions; all and one up: ~w, ~w", [3, 256, Few, Many, AllUp, OneUp]),
+    ct:log("~w and ~w entries: ~w, ~w reductions; all and one up: ~w, ~w",
+           [3, 256, Few, Many, AllUp, OneUp]),
     ?assert(Few < 40 andalso Many >= Few + 80),
     ?assert(AllUp < 40 andalso OneUp >= AllUp + 40).
 
-%% In a process of its own that is not swept meanwhile, which counts too. Of several the least, for the first loads code.
+%% In a process of its own that is not swept meanwhile, which counts too. Of several the least, for
+%% the first loads code.
 reductions(Call, Argument) ->
     Self = self(),
     Count = fun() ->
@@ -459,7 +545,8 @@ reductions(Call, Argument) ->
                     {reductions, After} = process_info(self(), reductions),
                     After - Before
             end,
-    Pid = spawn_opt(fun() -> Self ! {self(), [Count() || _ <- lists:seq(1, 5)]} end, [link, {min_heap_size, 100000}]),
+    Pid = spawn_opt(fun() -> Self ! {self(), [Count() || _ <- lists:seq(1, 5)]} end,
+                    [link, {min_heap_size, 100000}]),
     receive {Pid, Counts} -> lists:min(Counts) end.
 
 rings_leave_no_memory_behind(_) ->
@@ -495,9 +582,12 @@ every_stub_has_its_nif(_) ->
     Plain = [{load, 0}, {library, 0}, {module_info, 0}, {module_info, 1},
              {primaries, 6}, {preflist, 7}, {primaries_of_hash, 3}, {preflist_of_hash, 4}],
     Stubs = ringtail_nif:module_info(exports) -- Plain,
-    {ok, {_, [{abstract_code, {_, Forms}}]}} = beam_lib:chunks(code:which(ringtail_nif), [abstract_code]),
-    ?assertEqual(lists:sort(Stubs), lists:sort([{Name, Arity} || {function, _, Name, Arity, [{clause, _, _, _, [Body]}]} <- Forms,
-                                                                 is_stub(Name, Body)])),
+    {ok, {_, [{abstract_code, {_, Forms}}]}} =
+        beam_lib:chunks(code:which(ringtail_nif), [abstract_code]),
+    ?assertEqual(lists:sort(Stubs),
+                 lists:sort([{Name, Arity}
+                             || {function, _, Name, Arity, [{clause, _, _, _, [Body]}]} <- Forms,
+                                              is_stub(Name, Body)])),
     Nifs = ringtail_nif:module_info(nifs),
     ?assertEqual(lists:sort(Stubs), lists:sort(Nifs)).
 
@@ -543,7 +633,8 @@ check_with_riak_core(_) ->
     try
         stand_in(chash, [KeyOf, Right], "[key_of/1, successors/3]"),
         ?assertEqual(ok, ringtail_engine_check:check(Ring, Term)),
-        stand_in(chash, [KeyOf, "successors(_, {_, Owners}, N) -> lists:sublist(Owners, N)."], "[key_of/1, successors/3]"),
+        stand_in(chash, [KeyOf, "successors(_, {_, Owners}, N) -> lists:sublist(Owners, N)."],
+                 "[key_of/1, successors/3]"),
         ?assertMatch({error, {disagrees, _}}, ringtail_engine_check:check(Ring, Term))
     after
         [forget(Module) || Module <- [chash, riak_core_ring]]
@@ -556,7 +647,9 @@ forget(Module) ->
     code:purge(Module).
 
 stand_in(Module, Functions, Exports) ->
-    Source = lists:flatten(["-module(", atom_to_list(Module), "). -export(", Exports, "). ", [[Function, " "] || Function <- Functions]]),
+    Source =
+        lists:flatten(["-module(", atom_to_list(Module), "). -export(", Exports, "). ",
+                       [[Function, " "] || Function <- Functions]]),
     {ok, Tokens, _} = erl_scan:string(Source),
     Forms = [begin {ok, Form} = erl_parse:parse_form(Ts), Form end || Ts <- sentences(Tokens, [])],
     {ok, Module, Beam} = compile:forms(Forms),
@@ -565,7 +658,8 @@ stand_in(Module, Functions, Exports) ->
     ok.
 
 sentences([], []) -> [];
-sentences([{dot, _} = Dot | Rest], Sentence) -> [lists:reverse(Sentence, [Dot]) | sentences(Rest, [])];
+sentences([{dot, _} = Dot | Rest], Sentence) ->
+    [lists:reverse(Sentence, [Dot]) | sentences(Rest, [])];
 sentences([Token | Rest], Sentence) -> sentences(Rest, [Token | Sentence]).
 
 %% ---- Shared ----
@@ -578,7 +672,8 @@ load(Name) ->
 known_nodes(Ring, Name) ->
     Recorded = ringtail_test_util:json_file("rings/" ++ Name ++ ".json"),
     [node_atom(Node) || [_, Node] <- ringtail_test_util:get(owners, Recorded)],
-    [node_atom(ringtail_test_util:get(node, Member)) || Member <- ringtail_test_util:get(members, Recorded)],
+    [node_atom(ringtail_test_util:get(node, Member))
+     || Member <- ringtail_test_util:get(members, Recorded)],
     Ring.
 
 node_atom(Name) ->

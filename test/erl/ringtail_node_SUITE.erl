@@ -7,22 +7,28 @@
 -compile([export_all, nowarn_export_all, {no_auto_import, [nodes/1, get/1]}]).
 
 all() ->
-    [start_serves_and_stop_leaves_the_node_as_it_was, started_twice, a_replaced_nif_gets_the_ring_anew,
+    [start_serves_and_stop_leaves_the_node_as_it_was, started_twice,
+     a_replaced_nif_gets_the_ring_anew,
      a_reload_was_answered_before_the_snapshot_was_there, late_answers_do_not_stay_in_the_mailbox,
      begin_and_end_were_not_in_the_log, why_it_cannot_serve_is_said_once,
      a_slow_server_does_not_hold_up_the_status,
-     a_node_that_publishes_no_more_left_its_entry_in_the_ring, a_listener_that_went_stayed_in_the_ring,
-     owners_are_printed_with_all_their_digits, started_while_the_ring_changes, decisions_equal_riak_core_while_the_ring_changes,
-     a_ring_storm_costs_few_builds, events_without_a_change_cost_no_build, token_is_the_same_on_all_nodes_once_settled,
+     a_node_that_publishes_no_more_left_its_entry_in_the_ring,
+     a_listener_that_went_stayed_in_the_ring,
+     owners_are_printed_with_all_their_digits, started_while_the_ring_changes,
+     decisions_equal_riak_core_while_the_ring_changes,
+     a_ring_storm_costs_few_builds, events_without_a_change_cost_no_build,
+     token_is_the_same_on_all_nodes_once_settled,
      console, routes_survive_the_router,
      a_node_that_shut_down_answered_with_riaks_own_routes, without_a_snapshot_503,
-     whether_this_node_is_up_goes_with_every_ring, handlers_come_back, a_lost_snapshot_is_built_again,
+     whether_this_node_is_up_goes_with_every_ring, handlers_come_back,
+     a_lost_snapshot_is_built_again,
      started_while_the_node_boots, endpoints_are_published_and_follow_the_configuration].
 
 suite() -> [{timetrap, {seconds, 180}}].
 
 init_per_suite(Config) ->
-    [{cluster, ringtail_test_cluster:bare(#{nodes => 3, ring_size => 64, types => types()})} | Config].
+    [{cluster, ringtail_test_cluster:bare(#{nodes => 3, ring_size => 64, types => types()})}
+     | Config].
 
 end_per_suite(Config) ->
     standin:stop_cluster(c(Config)).
@@ -48,23 +54,28 @@ start_serves_and_stop_leaves_the_node_as_it_was(Config) ->
     [{200, _, _} = get(C, Node, "/explore/clusters/default/preflist") || Node <- nodes(C)],
     %% Some of these are forwarded, so that there are connections between the nodes to be left
     %% behind.
-    [{204, _, _} = ringtail_test_http:request(put, ringtail_test_cluster:url(standin:url(C, Node), "t1", {"b", integer_to_list(K)}),
+    [{204, _, _} = ringtail_test_http:request(put,
+                                              ringtail_test_cluster:url(standin:url(C, Node), "t1",
+                                                                        {"b", integer_to_list(K)}),
                                               [], {"text/plain", <<"x">>})
      || Node <- nodes(C), K <- lists:seq(1, 20)],
-    [?assertNotEqual(Facts, rpc(C, Node, ringtail_test_probe, facts, [])) || {Node, Facts} <- Before],
+    [?assertNotEqual(Facts, rpc(C, Node, ringtail_test_probe, facts, []))
+     || {Node, Facts} <- Before],
     [ok = rpc(C, Node, ringtail, stop, []) || Node <- nodes(C)],
     [ok = rpc(C, Node, ringtail, stop, []) || Node <- nodes(C)],
     [same(C, Node, Key, Value) || {Node, Facts} <- Before, {Key, Value} <- maps:to_list(Facts)],
     ok = ringtail_test_cluster:wait(
            fun() -> [] =:= [Meta || On <- nodes(C), Of <- nodes(C), Meta <- [published(C, On, Of)],
                                     Meta =/= {ringtail, 1, []}] end),
-    [?assertMatch({404, _, _}, get(C, Node, "/explore/clusters/default/preflist")) || Node <- nodes(C)].
+    [?assertMatch({404, _, _}, get(C, Node, "/explore/clusters/default/preflist"))
+     || Node <- nodes(C)].
 
 same(C, Node, Key, Value) ->
     Now = fun() -> maps:get(Key, rpc(C, Node, ringtail_test_probe, facts, [])) end,
     _ = ringtail_test_cluster:wait(fun() -> Now() =:= Value end, 5000),
     After = Now(),
-    ?assertEqual({Node, Key, {gone, []}, {come, []}}, {Node, Key, {gone, Value -- After}, {come, After -- Value}}).
+    ?assertEqual({Node, Key, {gone, []}, {come, []}},
+                 {Node, Key, {gone, Value -- After}, {come, After -- Value}}).
 
 started_twice(Config) ->
     C = c(Config),
@@ -94,11 +105,12 @@ a_ring_storm_costs_few_builds(Config) ->
     Before = rpc(C, Node, ringtail_ring, builds, []),
     Began = erlang:monotonic_time(millisecond),
     ok = standin:ring_storm(C, Node, #{kind => meta, rate => 1000, duration => 1000}),
-    [?assertMatch({200, _, _}, get(C, Node, "/explore/clusters/default/preflist")) || _ <- lists:seq(1, 100)],
+    [?assertMatch({200, _, _}, get(C, Node, "/explore/clusters/default/preflist"))
+     || _ <- lists:seq(1, 100)],
     timer:sleep(1000),
     _ = standin:stop_storm(C, Node),
     Took = erlang:monotonic_time(millisecond) - Began,
-    ok = rpc(C, Node, ringtail_ring, refresh, [5000]),
+    ok = rpc(C, Node, ringtail_ring_follower, refresh, [5000]),
     Builds = rpc(C, Node, ringtail_ring, builds, []) - Before,
     ct:pal("~b builds in ~b ms", [Builds, Took]),
     ?assert(Builds >= 1),
@@ -108,8 +120,9 @@ events_without_a_change_cost_no_build(Config) ->
     C = c(Config),
     [Node | _] = nodes(C),
     ok = standin:settle(C),
-    ok = rpc(C, Node, ringtail_ring, refresh, [5000]),
-    [?assert(hears(C, Node, Manager)) || Manager <- [riak_core_ring_events, riak_core_node_watcher_events]],
+    ok = rpc(C, Node, ringtail_ring_follower, refresh, [5000]),
+    [?assert(hears(C, Node, Manager))
+     || Manager <- [riak_core_ring_events, riak_core_node_watcher_events]],
     ?assertEqual({builds, 0}, builds_while_nothing_changes(C, Node, 20)).
 
 %% Rings still travel between the nodes after what went before: measured again when one arrived
@@ -118,7 +131,7 @@ events_without_a_change_cost_no_build(Config) ->
 builds_while_nothing_changes(C, Node, Tries) when Tries > 0 ->
     timer:sleep(300),
     Id = rpc(C, Node, riak_core_ring_manager, get_ring_id, []),
-    ok = rpc(C, Node, ringtail_ring, refresh, [5000]),
+    ok = rpc(C, Node, ringtail_ring_follower, refresh, [5000]),
     Before = rpc(C, Node, ringtail_ring, builds, []),
     {ok, Ring} = rpc(C, Node, riak_core_ring_manager, get_my_ring, []),
     [ok = rpc(C, Node, riak_core_ring_events, ring_update, [Ring]) || _ <- lists:seq(1, 200)],
@@ -132,9 +145,10 @@ builds_while_nothing_changes(C, Node, Tries) when Tries > 0 ->
 token_is_the_same_on_all_nodes_once_settled(Config) ->
     C = c(Config),
     ok = standin:settle(C),
-    ok = ringtail_test_cluster:wait(fun() -> length(lists:usort([token(C, Node) || Node <- nodes(C)])) =:= 1 end),
+    ok = ringtail_test_cluster:wait(fun() -> length(lists:usort([token(C, Node)
+                                                                 || Node <- nodes(C)])) =:= 1 end),
     [First | _] = nodes(C),
-    ?assert(ringtail_topology:is_token(token(C, First))).
+    ?assert(ringtail_topology_history:is_token(token(C, First))).
 
 routes_survive_the_router(Config) ->
     C = c(Config),
@@ -142,12 +156,16 @@ routes_survive_the_router(Config) ->
     Routes = rpc(C, Node, webmachine_router, get_routes, []),
     Router = rpc(C, Node, erlang, whereis, [webmachine_router]),
     true = rpc(C, Node, erlang, exit, [Router, kill]),
-    ok = ringtail_test_cluster:wait(fun() -> is_pid(rpc(C, Node, erlang, whereis, [webmachine_router])) end),
-    ok = ringtail_test_cluster:wait(fun() -> rpc(C, Node, webmachine_router, get_routes, []) =:= Routes end),
+    ok = ringtail_test_cluster:wait(fun() -> is_pid(rpc(C, Node, erlang, whereis,
+                                                        [webmachine_router])) end),
+    ok = ringtail_test_cluster:wait(fun() -> rpc(C, Node, webmachine_router, get_routes,
+                                                 []) =:= Routes end),
     %% The list itself is lost when webmachine's supervisor is: our part of it comes back.
-    [ok = rpc(C, Node, webmachine_router, remove_route, [Route]) || Route <- rpc(C, Node, ringtail_routes, installed, [])],
+    [ok = rpc(C, Node, webmachine_router, remove_route, [Route])
+     || Route <- rpc(C, Node, ringtail_routes, installed, [])],
     true = rpc(C, Node, erlang, exit, [rpc(C, Node, erlang, whereis, [webmachine_router]), kill]),
-    ok = ringtail_test_cluster:wait(fun() -> lists:sort(rpc(C, Node, webmachine_router, get_routes, [])) =:= lists:sort(Routes) end),
+    ok = ringtail_test_cluster:wait(fun() -> lists:sort(rpc(C, Node, webmachine_router, get_routes,
+                                                            [])) =:= lists:sort(Routes) end),
     ?assertMatch({200, _, _}, get(C, Node, "/explore/clusters/default/preflist")).
 
 %% Its listeners are there to the end, and a path of ours without our routes is one of Riak's link
@@ -174,7 +192,7 @@ a_node_that_shut_down_answered_with_riaks_own_routes(Config) ->
 without_a_snapshot_503(Config) ->
     C = c(Config),
     [Node | _] = nodes(C),
-    ok = rpc(C, Node, supervisor, terminate_child, [ringtail_sup, ringtail_ring]),
+    ok = rpc(C, Node, supervisor, terminate_child, [ringtail_sup, ringtail_ring_follower]),
     [begin
          Answer = get(C, Node, Path),
          ?assertMatch({Path, {503, _, _}}, {Path, Answer}),
@@ -183,7 +201,7 @@ without_a_snapshot_503(Config) ->
      end || Path <- ["/explore/clusters/default/preflist", "/explore/clusters/default/topology",
                      "/explore/clusters/default/bucket_types/t1/buckets/b/keys/k/preflist",
                      "/riak/primary/clusters/default/types/t1/buckets/b/keys/k"]],
-    {ok, _} = rpc(C, Node, supervisor, restart_child, [ringtail_sup, ringtail_ring]),
+    {ok, _} = rpc(C, Node, supervisor, restart_child, [ringtail_sup, ringtail_ring_follower]),
     ok = ringtail_test_cluster:serving(C, Node),
     ?assertMatch({200, _, _}, get(C, Node, "/explore/clusters/default/preflist")).
 
@@ -198,7 +216,8 @@ whether_this_node_is_up_goes_with_every_ring(Config) ->
     ok = rpc(C, Node, riak_core_node_watcher, node_down, []),
     ok = ringtail_test_cluster:wait(fun() -> not IsUp() end, 2000),
     Before = Builds(),
-    {ok, _} = rpc(C, Node, riak_core_ring_manager, ring_trans, [fun ringtail_test_probe:mark/2, down]),
+    {ok, _} = rpc(C, Node, riak_core_ring_manager, ring_trans,
+                  [fun ringtail_test_probe:mark/2, down]),
     ok = ringtail_test_cluster:wait(fun() -> Builds() > Before end, 5000),
     ?assertNot(IsUp()),
     ok = rpc(C, Node, riak_core_node_watcher, node_up, []),
@@ -214,14 +233,18 @@ handlers_come_back(Config) ->
 
 %% A supervised handler links its owner with the event process.
 hears(C, Node, Manager) ->
-    {links, Links} = rpc(C, Node, erlang, process_info, [rpc(C, Node, erlang, whereis, [ringtail_ring]), links]),
+    {links, Links} = rpc(C, Node, erlang, process_info,
+                         [rpc(C, Node, erlang, whereis, [ringtail_ring_follower]), links]),
     lists:member(rpc(C, Node, erlang, whereis, [Manager]), Links).
 
 a_lost_snapshot_is_built_again(Config) ->
     C = c(Config),
     [Node | _] = nodes(C),
-    true = rpc(C, Node, erlang, exit, [rpc(C, Node, erlang, whereis, [ringtail_ring]), kill]),
-    ok = ringtail_test_cluster:wait(fun() -> element(1, get(C, Node, "/explore/clusters/default/preflist")) =:= 200 end),
+    true = rpc(C, Node, erlang, exit,
+               [rpc(C, Node, erlang, whereis, [ringtail_ring_follower]), kill]),
+    ok = ringtail_test_cluster:wait(fun() -> element(1,
+                                                     get(C, Node,
+                                                         "/explore/clusters/default/preflist")) =:= 200 end),
     ?assertEqual(serving, rpc(C, Node, ringtail_routes, state, [])).
 
 started_while_the_node_boots(Config) ->
@@ -231,8 +254,11 @@ started_while_the_node_boots(Config) ->
     ok = rpc(C, Node, ringtail, start, []),
     ?assertMatch({404, _, _}, get(C, Node, "/explore/clusters/default/preflist")),
     ?assertNotEqual(serving, rpc(C, Node, ringtail_routes, state, [])),
-    ok = ringtail_test_cluster:wait(fun() -> rpc(C, Node, ringtail_routes, state, []) =:= serving end),
-    ok = ringtail_test_cluster:wait(fun() -> element(1, get(C, Node, "/explore/clusters/default/preflist")) =:= 200 end).
+    ok = ringtail_test_cluster:wait(fun() -> rpc(C, Node, ringtail_routes, state,
+                                                 []) =:= serving end),
+    ok = ringtail_test_cluster:wait(fun() -> element(1,
+                                                     get(C, Node,
+                                                         "/explore/clusters/default/preflist")) =:= 200 end).
 
 endpoints_are_published_and_follow_the_configuration(Config) ->
     C = c(Config),
@@ -242,7 +268,8 @@ endpoints_are_published_and_follow_the_configuration(Config) ->
      || Node <- nodes(C)],
     Before = token(C, One),
     ok = rpc(C, Two, application, set_env, [ringtail, advertise, [{http, "riak.example", 80}]]),
-    ok = ringtail_test_cluster:wait(fun() -> rpc(C, One, ringtail_ring, endpoints, [Two]) =:= [{http, <<"riak.example">>, 80}] end),
+    ok = ringtail_test_cluster:wait(fun() -> rpc(C, One, ringtail_ring, endpoints,
+                                                 [Two]) =:= [{http, <<"riak.example">>, 80}] end),
     ?assertNotEqual(Before, token(C, One)),
     ok = rpc(C, Two, application, unset_env, [ringtail, advertise]),
     ok = ringtail_test_cluster:wait(fun() -> token(C, One) =:= Before end).
@@ -255,14 +282,17 @@ console(Config) ->
     ?assertEqual(64, proplists:get_value(ring_size, Status)),
     ?assertEqual(64, length(rpc(C, Node, ringtail, owners, []))),
     [{_, Primary}] = rpc(C, Node, ringtail, primaries, [{<<"t1">>, <<"b">>}, <<"k">>]),
-    ?assertMatch([{{_, Primary}, primary}], rpc(C, Node, ringtail, preflist, [{<<"t1">>, <<"b">>}, <<"k">>])),
+    ?assertMatch([{{_, Primary}, primary}],
+                 rpc(C, Node, ringtail, preflist, [{<<"t1">>, <<"b">>}, <<"k">>])),
     ?assertEqual(rpc(C, Node, ringtail, primaries, [<<"b">>, <<"k">>]),
                  rpc(C, Node, ringtail, primaries, [{<<"default">>, <<"b">>}, <<"k">>])),
     Where = rpc(C, Node, ringtail, where, [{<<"t1">>, <<"b">>}, <<"k">>]),
     ?assert(string:str(Where, "t1/b/k is on " ++ atom_to_list(Primary)) > 0),
     ?assert(string:str(rpc(C, Node, ringtail, where, [<<"b">>, <<0, 255>>]), "<<0,255>>") > 0),
-    ?assertMatch({error, {no_type, _}}, rpc(C, Node, ringtail, where, [{<<"none">>, <<"b">>}, <<"k">>])),
-    [?assert(is_list(rpc(C, Node, ringtail_console, text, [What]))) || What <- [status, owners, topology]],
+    ?assertMatch({error, {no_type, _}},
+                 rpc(C, Node, ringtail, where, [{<<"none">>, <<"b">>}, <<"k">>])),
+    [?assert(is_list(rpc(C, Node, ringtail_console, text, [What])))
+     || What <- [status, owners, topology]],
     ok = rpc(C, Node, ringtail, stop, []),
     ?assertMatch({error, {not_running, _}}, rpc(C, Node, ringtail, owners, [])),
     ?assertMatch({error, {not_running, _}}, rpc(C, Node, ringtail, where, [<<"b">>, <<"k">>])),
@@ -279,7 +309,9 @@ rpc(C, Node, M, F, A) -> standin:rpc(C, Node, M, F, A).
 
 get(C, Node, Path) -> ringtail_test_http:request(get, standin:url(C, Node) ++ Path).
 
-token(C, Node) -> ringtail_test_http:header("x-ringtail-topology", get(C, Node, "/explore/clusters/default/preflist")).
+token(C, Node) ->
+    ringtail_test_http:header("x-ringtail-topology",
+                              get(C, Node, "/explore/clusters/default/preflist")).
 
 port(Url) -> list_to_integer(lists:last(string:tokens(Url, ":"))).
 
@@ -288,7 +320,8 @@ a_replaced_nif_gets_the_ring_anew(Config) ->
     C = c(Config),
     [Node | _] = nodes(C),
     {module, ringtail_nif} = rpc(C, Node, code, load_file, [ringtail_nif]),
-    ?assertMatch({200, _, _}, get(C, Node, "/explore/clusters/default/bucket_types/t3/buckets/b/keys/k/preflist")),
+    ?assertMatch({200, _, _}, get(C, Node,
+                                  "/explore/clusters/default/bucket_types/t3/buckets/b/keys/k/preflist")),
     {module, ringtail_nif} = rpc(C, Node, code, load_file, [ringtail_nif]),
     ?assertMatch([_, _, _], rpc(C, Node, ringtail, primaries, [{<<"t3">>, <<"b">>}, <<"k">>])).
 
@@ -334,7 +367,8 @@ why_it_cannot_serve_is_said_once(Config) ->
                   fun() ->
                           ok = rpc(C, Node, ringtail, stop, []),
                           ok = rpc(C, Node, application, set_env, [ringtail, engine, port]),
-                          ok = rpc(C, Node, application, set_env, [ringtail, companion, "/nowhere"]),
+                          ok = rpc(C, Node, application, set_env,
+                                   [ringtail, companion, "/nowhere"]),
                           ok = rpc(C, Node, ringtail, start, []),
                           ok = ringtail_test_cluster:wait(Refused),
                           ok = ringtail_test_cluster:wait(fun() -> Looks() >= 2 end, 60000),
@@ -366,9 +400,10 @@ logged(C, Node, Config, Fun) ->
 a_slow_server_does_not_hold_up_the_status(Config) ->
     C = c(Config),
     [Node | _] = nodes(C),
-    Servers = [ringtail_routes, ringtail_ring, ringtail_listeners],
+    Servers = [ringtail_routes, ringtail_ring_follower, ringtail_endpoint_publisher],
     [ok = rpc(C, Node, sys, suspend, [Server]) || Server <- Servers],
-    Answers = [get(C, Node, Path) || Path <- ["/ringtail/status", "/ringtail/metrics", "/ringtail"]],
+    Answers = [get(C, Node, Path)
+               || Path <- ["/ringtail/status", "/ringtail/metrics", "/ringtail"]],
     [ok = rpc(C, Node, sys, resume, [Server]) || Server <- Servers],
     ?assertMatch([{200, _, _}, {200, _, _}, {200, _, _}], Answers).
 
@@ -424,7 +459,8 @@ started_while_the_ring_changes(Config) ->
         [begin
              ok = rpc(C, Node, ringtail, stop, []),
              ok = rpc(C, Node, ringtail, start, []),
-             States = [begin timer:sleep(20), rpc(C, Node, ringtail_routes, state, []) end || _ <- lists:seq(1, 60)],
+             States = [begin timer:sleep(20), rpc(C, Node, ringtail_routes, state, []) end
+                       || _ <- lists:seq(1, 60)],
              ?assertEqual([], [State || {engine_refused, _, _} = State <- States]),
              ?assertEqual(serving, lists:last(States))
          end || _ <- lists:seq(1, 5)]

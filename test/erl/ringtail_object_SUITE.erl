@@ -1,5 +1,5 @@
-%% The routes over HTTP, in a cluster of four stand-in nodes and eight partitions: who serves a key, what others do, what is
-%% refused and how.
+%% The routes over HTTP, in a cluster of four stand-in nodes and eight partitions: who serves a key,
+%% what others do, what is refused and how.
 -module(ringtail_object_SUITE).
 
 -include_lib("stdlib/include/assert.hrl").
@@ -9,21 +9,29 @@
 suite() -> [{timetrap, {seconds, 90}}].
 
 all() ->
-    [cluster_preflist_is_riaks_map, cluster_preflist_full, cluster_preflist_not_modified, cluster_preflist_gzip,
+    [cluster_preflist_is_riaks_map, cluster_preflist_full, cluster_preflist_not_modified,
+     cluster_preflist_gzip,
      every_name_of_the_cluster, bad_requests_are_json, a_malformed_host_harms_nothing,
-     only_primaries_serve, key_preflist_is_riaks, custom_keyfun, a_missing_bucket_type_is_told_as_json,
+     only_primaries_serve, key_preflist_is_riaks, custom_keyfun,
+     a_missing_bucket_type_is_told_as_json,
      a_path_of_another_shape_walks_no_links, links_of_the_type_default_are_shown,
-     a_length_that_is_none_stores_nothing, a_timeout_beyond_timers_stores_nothing, what_webmachine_refuses_is_json,
+     a_length_that_is_none_stores_nothing, a_timeout_beyond_timers_stores_nothing,
+     what_webmachine_refuses_is_json,
      types_are_remembered_only_once_they_exist, odd_keys,
-     proxied_as_if_served_here, siblings_and_conditions_through_a_proxy, large_bodies_through_a_proxy,
+     proxied_as_if_served_here, siblings_and_conditions_through_a_proxy,
+     large_bodies_through_a_proxy,
      redirect_keeps_path_and_query, rings_that_disagree, pr_and_pw_default_to_one,
-     body_over_the_limit, a_connection_has_its_heap_back, topology_and_differences, killed_primary_n_val_1, n_val_3_with_primaries_down].
+     body_over_the_limit, a_connection_has_its_heap_back, topology_and_differences,
+     killed_primary_n_val_1, n_val_3_with_primaries_down].
 
 init_per_suite(Config) ->
-    Types = [{<<"t1">>, [{n_val, 1}, {allow_mult, false}]}, {<<"t3">>, [{n_val, 3}]}, {<<"t5">>, [{n_val, 5}]},
+    Types = [{<<"t1">>, [{n_val, 1}, {allow_mult, false}]}, {<<"t3">>, [{n_val, 3}]},
+             {<<"t5">>, [{n_val, 5}]},
              {<<"tb">>, [{n_val, 1}, {chash_keyfun, {riak_core_util, chash_bucketonly_keyfun}}]},
              {<<"tc">>, [{n_val, 1}, {chash_keyfun, {ringtail_test_keyfun, by_prefix}}]}],
-    [{cluster, ringtail_test_cluster:start(#{nodes => 4, ring_size => 8, types => Types, persist => true})} | Config].
+    [{cluster,
+      ringtail_test_cluster:start(#{nodes => 4, ring_size => 8, types => Types, persist => true})}
+          | Config].
 
 end_per_suite(Config) ->
     standin:stop_cluster(c(Config)).
@@ -33,7 +41,8 @@ end_per_suite(Config) ->
 cluster_preflist_is_riaks_map(Config) ->
     C = c(Config),
     {ok, Ring} = rpc(C, one(C), riak_core_ring_manager, get_my_ring, []),
-    Owners = [{integer_to_binary(Index), atom_to_binary(Node, utf8)} || {Index, Node} <- rpc(C, one(C), riak_core_ring, all_owners, [Ring])],
+    Owners = [{integer_to_binary(Index), atom_to_binary(Node, utf8)}
+              || {Index, Node} <- rpc(C, one(C), riak_core_ring, all_owners, [Ring])],
     [begin
          {200, _, Body} = Answer = get(C, Node, Prefix ++ "/clusters/default/preflist"),
          {struct, Members} = mochijson2:decode(Body),
@@ -43,42 +52,53 @@ cluster_preflist_is_riaks_map(Config) ->
 
 cluster_preflist_full(Config) ->
     C = c(Config),
-    Full = ringtail_test_http:json(get(C, one(C), "/explore/clusters/default/preflist?format=full")),
+    Full =
+        ringtail_test_http:json(get(C, one(C), "/explore/clusters/default/preflist?format=full")),
     Plain = ringtail_test_http:json(get(C, one(C), "/explore/clusters/default/preflist")),
     ?assertEqual(Plain, maps:get(<<"preflist">>, Full)),
     ?assertEqual(8, maps:get(<<"ring_size">>, Full)),
     ?assertEqual([{atom_to_binary(Node, utf8), true, <<"valid">>} || Node <- lists:sort(nodes(C))],
-                 [{Name, Up, Status} || #{<<"node">> := Name, <<"up">> := Up, <<"status">> := Status} <- maps:get(<<"nodes">>, Full)]),
-    [?assertMatch([_ | _], Endpoints) || #{<<"endpoints">> := Endpoints} <- maps:get(<<"nodes">>, Full)].
+                 [{Name, Up, Status}
+                  || #{<<"node">> := Name, <<"up">> := Up,
+                       <<"status">> := Status} <- maps:get(<<"nodes">>, Full)]),
+    [?assertMatch([_ | _], Endpoints)
+     || #{<<"endpoints">> := Endpoints} <- maps:get(<<"nodes">>, Full)].
 
 cluster_preflist_not_modified(Config) ->
     C = c(Config),
     [begin
          Etag = ringtail_test_http:header("etag", get(C, one(C), Path)),
-         {304, _, <<>>} = Answer = ringtail_test_http:request(get, standin:url(C, one(C)) ++ Path, [{"If-None-Match", Etag}]),
+         {304, _, <<>>} = Answer = ringtail_test_http:request(get, standin:url(C, one(C)) ++ Path,
+                                                              [{"If-None-Match", Etag}]),
          headers_are_there(Answer),
-         ?assertMatch({200, _, _}, ringtail_test_http:request(get, standin:url(C, one(C)) ++ Path, [{"If-None-Match", "\"other\""}]))
-     end || Path <- ["/explore/clusters/default/preflist", "/explore/clusters/default/preflist?format=full",
+         ?assertMatch({200, _, _}, ringtail_test_http:request(get, standin:url(C, one(C)) ++ Path,
+                                                              [{"If-None-Match", "\"other\""}]))
+     end || Path <- ["/explore/clusters/default/preflist",
+                     "/explore/clusters/default/preflist?format=full",
                      "/explore/clusters/default/topology"]].
 
 cluster_preflist_gzip(Config) ->
     C = c(Config),
     [begin
          {200, _, Plain} = get(C, one(C), Path),
-         {200, _, Body} = Answer = ringtail_test_http:request(get, standin:url(C, one(C)) ++ Path, [{"Accept-Encoding", "gzip"}]),
+         {200, _, Body} = Answer = ringtail_test_http:request(get, standin:url(C, one(C)) ++ Path,
+                                                              [{"Accept-Encoding", "gzip"}]),
          ?assertEqual("gzip", ringtail_test_http:header("content-encoding", Answer)),
          ?assertEqual(Plain, zlib:gunzip(Body))
-     end || Path <- ["/explore/clusters/default/preflist", "/explore/clusters/default/preflist?format=full"]].
+     end || Path <- ["/explore/clusters/default/preflist",
+                     "/explore/clusters/default/preflist?format=full"]].
 
 every_name_of_the_cluster(Config) ->
     C = c(Config),
-    Uuid = ringtail_test_http:header("x-ringtail-cluster", get(C, one(C), "/explore/clusters/default/preflist")),
+    Uuid = ringtail_test_http:header("x-ringtail-cluster",
+                                     get(C, one(C), "/explore/clusters/default/preflist")),
     ok = rpc(C, one(C), application, set_env, [ringtail, cluster_alias, "prod"]),
     [?assertMatch({200, _, _}, get(C, one(C), "/explore/clusters/" ++ Name ++ "/preflist"))
      || Name <- ["default", Uuid, string:uppercase(Uuid), "prod"]],
     ok = rpc(C, one(C), application, unset_env, [ringtail, cluster_alias]),
     {404, _, _} = Answer = get(C, one(C), "/explore/clusters/prod/preflist"),
-    ?assertMatch(#{<<"error">> := <<"unknown_cluster">>, <<"clusters">> := [<<"default">>, _]}, ringtail_test_http:json(Answer)).
+    ?assertMatch(#{<<"error">> := <<"unknown_cluster">>, <<"clusters">> := [<<"default">>, _]},
+                 ringtail_test_http:json(Answer)).
 
 bad_requests_are_json(Config) ->
     C = c(Config),
@@ -92,7 +112,8 @@ bad_requests_are_json(Config) ->
      end || {Method, Path, Headers, Status, Code} <-
                 [{get, "/explore/clusters/nowhere/preflist", [], 404, <<"unknown_cluster">>},
                  {get, "/explore/clusters/%00%ff/preflist", [], 404, <<"unknown_cluster">>},
-                 {get, "/riak/primary/clusters/nowhere/types/t1/buckets/b/keys/k", [], 404, <<"unknown_cluster">>},
+                 {get, "/riak/primary/clusters/nowhere/types/t1/buckets/b/keys/k", [], 404,
+                  <<"unknown_cluster">>},
                  {delete, Preflist, [], 405, <<"method_not_allowed">>},
                  {patch, Preflist, [], 405, <<"method_not_allowed">>},
                  {post, "/explore/clusters/default/topology", [], 405, <<"method_not_allowed">>},
@@ -102,16 +123,20 @@ bad_requests_are_json(Config) ->
                  {get, Object, [{"X-Ringtail-Route", "elsewhere"}], 400, <<"bad_route">>},
                  {get, "/explore/clusters/default/topology?from=x", [], 400, <<"bad_token">>},
                  {get, "/explore/clusters/default/topology?to=1-2", [], 400, <<"bad_token">>},
-                 {get, "/explore/clusters/default/topology?to=1-0000000000000000", [], 404, <<"unknown_token">>},
-                 {get, "/explore/clusters/default/bucket_types/none/buckets/b/keys/k/preflist", [], 404, <<"no_type">>}]],
-    ?assertMatch({405, _, _}, ringtail_test_http:request(options, standin:url(C, one(C)) ++ Preflist)).
+                 {get, "/explore/clusters/default/topology?to=1-0000000000000000", [], 404,
+                  <<"unknown_token">>},
+                 {get, "/explore/clusters/default/bucket_types/none/buckets/b/keys/k/preflist", [],
+                  404, <<"no_type">>}]],
+    ?assertMatch({405, _, _}, ringtail_test_http:request(options, standin:url(C, one(C))
+                                                         ++ Preflist)).
 
 a_malformed_host_harms_nothing(Config) ->
     C = c(Config),
     Url = standin:url(C, one(C)),
     [begin
-         Answer = ringtail_test_http:raw(Url, ["GET /explore/clusters/default/preflist HTTP/1.1\r\nHost: ", Host,
-                                               "\r\nConnection: close\r\n\r\n"]),
+         Answer = ringtail_test_http:raw(Url,
+                                         ["GET /explore/clusters/default/preflist HTTP/1.1\r\nHost: ", Host,
+                                          "\r\nConnection: close\r\n\r\n"]),
          ?assert(lists:member(element(1, Answer), [200, 400, 500])),
          ?assertMatch({200, _, _}, get(C, one(C), "/explore/clusters/default/preflist"))
      end || Host <- ["[::1", "a:b:c", "x y", ":", "host:notaport", binary:copy(<<"a">>, 4000)]].
@@ -124,10 +149,13 @@ only_primaries_serve(Config) ->
          Bucket = bucket(Type),
          Key = integer_to_binary(K),
          Primaries = rpc(C, one(C), ringtail_test_probe, primary_nodes, [Bucket, Key]),
-         Served = [Node || Node <- nodes(C), served(put(C, Node, Type, Key, "?route=local", <<"v">>))],
+         Served = [Node || Node <- nodes(C),
+                   served(put(C, Node, Type, Key, "?route=local", <<"v">>))],
          ?assertEqual({Type, Key, Primaries}, {Type, Key, lists:sort(Served)}),
          [case lists:member(Node, Primaries) of
-              true -> ?assertMatch({S, _, _} when S =:= 200; S =:= 300, fetch(C, Node, Type, Key, "?route=local"));
+              true ->
+                  ?assertMatch({S, _, _} when S =:= 200; S =:= 300,
+                               fetch(C, Node, Type, Key, "?route=local"));
               false -> refused(C, fetch(C, Node, Type, Key, "?route=local"), Primaries)
           end || Node <- nodes(C)]
      end || Type <- ["t1", "t3", "t5", "tb", "default"], K <- lists:seq(1, 6)].
@@ -136,9 +164,11 @@ served({204, _, _}) -> true;
 served({421, _, _}) -> false.
 
 refused(_C, {421, _, _} = Answer, Primaries) ->
-    #{<<"error">> := <<"not_primary">>, <<"primaries">> := Listed} = ringtail_test_http:json(Answer),
+    #{<<"error">> := <<"not_primary">>, <<"primaries">> := Listed} =
+        ringtail_test_http:json(Answer),
     headers_are_there(Answer),
-    ?assertEqual([atom_to_binary(Node, utf8) || Node <- Primaries], lists:usort([Name || #{<<"node">> := Name} <- Listed])),
+    ?assertEqual([atom_to_binary(Node, utf8) || Node <- Primaries],
+                 lists:usort([Name || #{<<"node">> := Name} <- Listed])),
     [?assertMatch([_ | _], Endpoints) || #{<<"endpoints">> := Endpoints} <- Listed].
 
 key_preflist_is_riaks(Config) ->
@@ -146,20 +176,29 @@ key_preflist_is_riaks(Config) ->
     [begin
          Apl = rpc(C, one(C), ringtail_test_probe, apl, [bucket(Type), Key]),
          #{<<"preflist">> := Listed} =
-             ringtail_test_http:json(get(C, one(C), "/explore/clusters/default/bucket_types/" ++ Type ++ "/buckets/b/keys/"
+             ringtail_test_http:json(get(C, one(C),
+                                         "/explore/clusters/default/bucket_types/" ++ Type
+                                             ++ "/buckets/b/keys/"
                                          ++ binary_to_list(Key) ++ "/preflist")),
-         ?assertEqual([{integer_to_binary(Index), atom_to_binary(Node, utf8), Kind =:= primary} || {{Index, Node}, Kind} <- Apl],
-                      [{Index, Node, Primary} || #{<<"index">> := Index, <<"node">> := Node, <<"primary">> := Primary} <- Listed]),
+         ?assertEqual([{integer_to_binary(Index), atom_to_binary(Node, utf8), Kind =:= primary}
+                       || {{Index, Node}, Kind} <- Apl],
+                      [{Index, Node, Primary}
+                       || #{<<"index">> := Index, <<"node">> := Node,
+                            <<"primary">> := Primary} <- Listed]),
          ?assertEqual([Index div ((1 bsl 160) div 8) || {{Index, _}, _} <- Apl],
                       [Position || #{<<"partition">> := Position} <- Listed])
-     end || Type <- ["default", "t1", "t3", "t5", "tb", "tc"], Key <- [<<"a">>, <<"key">>, <<"zz9">>]].
+     end || Type <- ["default", "t1", "t3", "t5", "tb", "tc"],
+     Key <- [<<"a">>, <<"key">>, <<"zz9">>]].
 
 custom_keyfun(Config) ->
     C = c(Config),
     %% All keys with one first byte have one place, by the operator's own function.
     Places = [begin
-                  [Primary] = rpc(C, one(C), ringtail_test_probe, primary_nodes, [bucket("tc"), Key]),
-                  [?assertEqual(Node =:= Primary, served(put(C, Node, "tc", Key, "?route=local", <<"v">>))) || Node <- nodes(C)],
+                  [Primary] = rpc(C, one(C), ringtail_test_probe, primary_nodes,
+                                  [bucket("tc"), Key]),
+                  [?assertEqual(Node =:= Primary,
+                                served(put(C, Node, "tc", Key, "?route=local", <<"v">>)))
+                                    || Node <- nodes(C)],
                   Primary
               end || Key <- [<<"x1">>, <<"x2">>, <<"xyz">>]],
     ?assertMatch([_], lists:usort(Places)).
@@ -182,10 +221,12 @@ a_path_of_another_shape_walks_no_links(Config) ->
          ?assertEqual({Path, 404}, {Path, element(1, Answer)}),
          ?assertMatch(#{<<"error">> := <<"bad_path">>}, ringtail_test_http:json(Answer)),
          headers_are_there(Answer)
-     end || Path <- [Types, Types ++ "t1", Types ++ "t1/buckets/b/keys", Types ++ "t1/buckets/b/keys/",
+     end || Path <- [Types, Types ++ "t1", Types ++ "t1/buckets/b/keys",
+                     Types ++ "t1/buckets/b/keys/",
                      Types ++ "t1/buckets/b/keys/a/b", Types ++ "t1/b/keys/k",
                      Explore, Explore ++ "/", Explore ++ "/a/b"],
-            Node <- take(2, nodes(C)), {Method, Body} <- [{get, none}, {put, {"text/plain", <<"v">>}}]],
+            Node <- take(2, nodes(C)), {Method, Body} <- [{get, none},
+                                                          {put, {"text/plain", <<"v">>}}]],
     %% Riak's own routes for a bucket of that name stay Riak's.
     Own = standin:url(C, one(C)) ++ "/riak/primary/clusters",
     {204, _, _} = ringtail_test_http:request(put, Own, [], {"text/plain", <<"v">>}),
@@ -267,13 +308,17 @@ what_webmachine_refuses_is_json(Config) ->
 types_are_remembered_only_once_they_exist(Config) ->
     C = c(Config),
     Node = one(C),
-    Remembered = fun() -> lists:sort([Type || {Type} <- rpc(C, Node, ets, tab2list, [ringtail_types])]) end,
+    Remembered =
+        fun() -> lists:sort([Type
+                             || {Type} <- rpc(C, Node, ets, tab2list,
+                                              [ringtail_bucket_types])]) end,
     Before = Remembered(),
     Absent = ["absent" ++ integer_to_list(N) || N <- lists:seq(1, 50)],
     [{404, _, _} = fetch(C, Node, Type, <<"k">>, "?route=local") || Type <- Absent],
     ?assertEqual(Before, Remembered()),
     ok = standin:create_type(C, <<"absent7">>, [{n_val, 1}]),
-    {204, _, _} = ringtail_test_http:request(put, route(C, Node, "absent7", <<"k">>), [], {"text/plain", <<"now">>}),
+    {204, _, _} = ringtail_test_http:request(put, route(C, Node, "absent7", <<"k">>), [],
+                                             {"text/plain", <<"now">>}),
     ?assertMatch({200, _, <<"now">>}, fetch(C, Node, "absent7", <<"k">>, "")),
     ?assertEqual(lists:sort([<<"absent7">> | Before]), Remembered()),
     %% One that is remembered is placed by the properties it has now.
@@ -283,18 +328,30 @@ types_are_remembered_only_once_they_exist(Config) ->
 odd_keys(Config) ->
     C = c(Config),
     [begin
-         {204, _, _} = ringtail_test_http:request(put, ringtail_test_cluster:url(standin:url(C, To), "t1", {"b%2Fc", Encoded}), [],
+         {204, _, _} = ringtail_test_http:request(put,
+                                                  ringtail_test_cluster:url(standin:url(C, To),
+                                                                            "t1", {"b%2Fc",
+                                                                                   Encoded}), [],
                                                   {"application/octet-stream", Value}),
-         [?assertMatch({200, _, Value}, ringtail_test_http:request(get, ringtail_test_cluster:url(standin:url(C, Node), "t1", {"b%2Fc", Encoded})))
+         [?assertMatch({200, _, Value},
+                       ringtail_test_http:request(get,
+                                                  ringtail_test_cluster:url(standin:url(C, Node),
+                                                                            "t1", {"b%2Fc",
+                                                                                   Encoded})))
           || Node <- nodes(C)],
          ?assertMatch({200, _, Value}, get(C, To, "/types/t1/buckets/b%2Fc/keys/" ++ Encoded)),
          [Primary] = rpc(C, To, ringtail_test_probe, primary_nodes, [{<<"t1">>, <<"b/c">>}, Key]),
-         ?assertMatch({200, _, _}, ringtail_test_http:request(get, ringtail_test_cluster:url(standin:url(C, Primary), "t1", {"b%2Fc", Encoded})
+         ?assertMatch({200, _, _}, ringtail_test_http:request(get,
+                                                              ringtail_test_cluster:url(standin:url(C, Primary), "t1", {"b%2Fc", Encoded})
                                                               ++ "?route=local"))
      end || {To, {Encoded, Key}} <- lists:zip(take(8, nodes(C)),
-                                              [{"a%2Fb", <<"a/b">>}, {"c+d%2Be", <<"c d+e">>}, {"s%20p", <<"s p">>},
-                                               {"%C3%A9%E2%82%AC", <<195, 169, 226, 130, 172>>}, {"n%00l", <<"n", 0, "l">>},
-                                               {"%FF%FE", <<255, 254>>}, {lists:duplicate(1000, $k), binary:copy(<<"k">>, 1000)},
+                                              [{"a%2Fb", <<"a/b">>}, {"c+d%2Be", <<"c d+e">>},
+                                               {"s%20p", <<"s p">>},
+                                               {"%C3%A9%E2%82%AC", <<195, 169, 226, 130, 172>>},
+                                               {"n%00l", <<"n", 0, "l">>},
+                                               {"%FF%FE", <<255, 254>>}, {lists:duplicate(1000, $k),
+                                                                          binary:copy(<<"k">>,
+                                                                                      1000)},
                                                {"%3Fq%23h", <<"?q#h">>}]),
             Value <- [crypto:hash(sha, Encoded)]].
 
@@ -304,14 +361,16 @@ proxied_as_if_served_here(Config) ->
     C = c(Config),
     {Primary, Other} = places(C, "t1", <<"proxied">>),
     Headers = [{"X-Riak-Meta-One", "1"}, {"X-Riak-Meta-Two", "2, zwei"}],
-    {200, _, <<"value">>} = ringtail_test_http:request(put, route(C, Other, "t1", <<"proxied">>) ++ "?returnbody=true", Headers,
+    {200, _, <<"value">>} = ringtail_test_http:request(put, route(C, Other, "t1", <<"proxied">>)
+                                                       ++ "?returnbody=true", Headers,
                                                        {"text/plain; charset=utf-8", <<"value">>}),
     Direct = fetch(C, Primary, "t1", <<"proxied">>, ""),
     Through = fetch(C, Other, "t1", <<"proxied">>, ""),
     ?assertEqual(content(Direct), content(Through)),
     ?assertMatch({200, _, <<"value">>}, Through),
     %% Each node says who it is: a client must know whom it is connected to.
-    ?assertNotEqual(ringtail_test_http:header("x-ringtail-node", Direct), ringtail_test_http:header("x-ringtail-node", Through)),
+    ?assertNotEqual(ringtail_test_http:header("x-ringtail-node", Direct),
+                    ringtail_test_http:header("x-ringtail-node", Through)),
     {200, _, <<>>} = Head = ringtail_test_http:request(head, route(C, Other, "t1", <<"proxied">>)),
     ?assertEqual("5", ringtail_test_http:header("content-length", Head)),
     {400, _, _} = fetch(C, Other, "t1", <<"proxied">>, "?r=nonsense"),
@@ -320,21 +379,29 @@ proxied_as_if_served_here(Config) ->
 
 %% What both answers must have in common: not when they were given, and not by whom.
 content({Status, Headers, Body}) ->
-    {Status, lists:sort([Header || {Name, _} = Header <- Headers, not lists:member(Name, ["date", "x-ringtail-node"])]), Body}.
+    {Status,
+     lists:sort([Header
+                 || {Name, _} = Header <- Headers,
+                    not lists:member(Name, ["date", "x-ringtail-node"])]), Body}.
 
 siblings_and_conditions_through_a_proxy(Config) ->
     C = c(Config),
     {Primary, Other} = places(C, "t3", <<"siblings">>),
-    [{204, _, _} = put(C, Node, "t3", <<"siblings">>, "", Value) || {Node, Value} <- [{Primary, <<"one">>}, {Other, <<"two">>}]],
+    [{204, _, _} = put(C, Node, "t3", <<"siblings">>, "", Value)
+     || {Node, Value} <- [{Primary, <<"one">>}, {Other, <<"two">>}]],
     {300, _, _} = fetch(C, Other, "t3", <<"siblings">>, ""),
     Accept = [{"Accept", "multipart/mixed"}],
-    {300, _, Parts} = Mixed = ringtail_test_http:request(get, route(C, Other, "t3", <<"siblings">>), Accept),
-    ?assertMatch("multipart/mixed; boundary=" ++ _, ringtail_test_http:header("content-type", Mixed)),
+    {300, _, Parts} = Mixed = ringtail_test_http:request(get, route(C, Other, "t3", <<"siblings">>),
+                                                         Accept),
+    ?assertMatch("multipart/mixed; boundary=" ++ _,
+                 ringtail_test_http:header("content-type", Mixed)),
     [?assertNotEqual(nomatch, binary:match(Parts, Value)) || Value <- [<<"one">>, <<"two">>]],
     Etag = ringtail_test_http:header("etag", Mixed),
-    {304, _, <<>>} = Not = ringtail_test_http:request(get, route(C, Other, "t3", <<"siblings">>), [{"If-None-Match", Etag}]),
+    {304, _, <<>>} = Not = ringtail_test_http:request(get, route(C, Other, "t3", <<"siblings">>),
+                                                      [{"If-None-Match", Etag}]),
     headers_are_there(Not),
-    ?assertMatch({412, _, _}, ringtail_test_http:request(get, route(C, Other, "t3", <<"siblings">>), [{"If-Match", "\"other\""}])).
+    ?assertMatch({412, _, _}, ringtail_test_http:request(get, route(C, Other, "t3", <<"siblings">>),
+                                                         [{"If-Match", "\"other\""}])).
 
 large_bodies_through_a_proxy(Config) ->
     C = c(Config),
@@ -360,7 +427,8 @@ redirect_keeps_path_and_query(Config) ->
     ?assertEqual(Location, ringtail_test_http:header("location", Answer)),
     headers_are_there(Answer),
     ?assertMatch({204, _, _}, ringtail_test_http:request(put, Location, [], Body)),
-    {307, _, _} = ringtail_test_http:request(get, route(C, Other, "t1", <<"red%2Firect">>), [{"X-Ringtail-Route", "redirect"}]).
+    {307, _, _} = ringtail_test_http:request(get, route(C, Other, "t1", <<"red%2Firect">>),
+                                             [{"X-Ringtail-Route", "redirect"}]).
 
 %% This node's ring says that another one is the primary, whose ring says that it is not: that one's
 %% own Riak decides.
@@ -372,7 +440,7 @@ rings_that_disagree(Config) ->
     All = lists:foldl(fun({Index, _}, R) -> riak_core_ring:transfer_node(Index, Wrong, R) end, Ring,
                       riak_core_ring:all_owners(Ring)),
     ok = standin:set_ring(C, Other, All),
-    ok = rpc(C, Other, ringtail_ring, refresh, [5000]),
+    ok = rpc(C, Other, ringtail_ring_follower, refresh, [5000]),
     ?assertMatch({204, _, _}, put(C, Other, "t1", <<"disagree">>, "", <<"v">>)),
     ?assertMatch({200, _, <<"v">>}, fetch(C, Other, "t1", <<"disagree">>, "")),
     ?assertMatch({200, _, <<"v">>}, fetch(C, Primary, "t1", <<"disagree">>, "?route=local")),
@@ -396,7 +464,8 @@ body_over_the_limit(Config) ->
     {Primary, Other} = places(C, "t1", <<"limit">>),
     [ok = rpc(C, Node, application, set_env, [ringtail, max_body, 100000]) || Node <- nodes(C)],
     [begin
-         ?assertMatch({Node, {204, _, _}}, {Node, put(C, Node, "t1", <<"limit">>, "", binary:copy(<<"v">>, 100000))}),
+         ?assertMatch({Node, {204, _, _}},
+                      {Node, put(C, Node, "t1", <<"limit">>, "", binary:copy(<<"v">>, 100000))}),
          {413, _, _} = Length = put(C, Node, "t1", <<"limit">>, "", binary:copy(<<"v">>, 100001)),
          ?assertMatch(#{<<"error">> := <<"body_too_large">>}, ringtail_test_http:json(Length)),
          {413, _, _} = Chunked = chunked(C, Node, <<"limit">>, 100001),
@@ -409,9 +478,11 @@ body_over_the_limit(Config) ->
 chunked(C, Node, Key, Size) ->
     #{path := Path} = uri_string:parse(Url = route(C, Node, "t1", Key)),
     Pieces = [50000 || _ <- lists:seq(1, Size div 50000)] ++ [Size rem 50000 || Size rem 50000 > 0],
-    ringtail_test_http:raw(Url, ["PUT ", Path, " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: text/plain\r\n"
+    ringtail_test_http:raw(Url, ["PUT ", Path,
+                                 " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: text/plain\r\n"
                                  "Transfer-Encoding: chunked\r\n\r\n",
-                                 [[integer_to_list(N, 16), "\r\n", binary:copy(<<"v">>, N), "\r\n"] || N <- Pieces], "0\r\n\r\n"]).
+                                 [[integer_to_list(N, 16), "\r\n", binary:copy(<<"v">>, N), "\r\n"]
+                                  || N <- Pieces], "0\r\n\r\n"]).
 
 topology_and_differences(Config) ->
     C = c(Config),
@@ -420,7 +491,8 @@ topology_and_differences(Config) ->
     Token = ringtail_test_http:header("x-ringtail-topology", Answer),
     ?assertMatch({200, _, _}, get(C, one(C), "/explore/clusters/default/topology?from=-1&to=-1")),
     ?assertMatch({200, _, _}, get(C, one(C), "/explore/clusters/default/topology?from=" ++ Token)),
-    ?assertMatch({200, _, _}, get(C, one(C), "/explore/clusters/default/topology?from=1-0000000000000000")).
+    ?assertMatch({200, _, _}, get(C, one(C),
+                                  "/explore/clusters/default/topology?from=1-0000000000000000")).
 
 %% ---- Primaries that go and come back ----
 
@@ -431,9 +503,12 @@ killed_primary_n_val_1(Config) ->
     ok = standin:kill(C, Primary),
     Asked = nodes(C) -- [Primary],
     [begin
-         ok = ringtail_test_cluster:wait(fun() -> element(1, put(C, Node, "t1", <<"killed">>, Route, <<"during">>)) =:= 503 end, 1000),
+         ok = ringtail_test_cluster:wait(fun() -> element(1,
+                                                          put(C, Node, "t1", <<"killed">>, Route,
+                                                              <<"during">>)) =:= 503 end, 1000),
          {503, _, _} = Answer = fetch(C, Node, "t1", <<"killed">>, Route),
-         ?assertMatch(#{<<"error">> := <<"no_primary">>, <<"primaries">> := [#{<<"up">> := false}]}, ringtail_test_http:json(Answer)),
+         ?assertMatch(#{<<"error">> := <<"no_primary">>, <<"primaries">> := [#{<<"up">> := false}]},
+                      ringtail_test_http:json(Answer)),
          ?assertEqual("1", ringtail_test_http:header("retry-after", Answer)),
          headers_are_there(Answer)
      end || Node <- Asked, Route <- ["", "?route=local", "?route=redirect"]],
@@ -441,7 +516,8 @@ killed_primary_n_val_1(Config) ->
     ok = rpc(C, Primary, ringtail, start, []),
     ok = ringtail_test_cluster:all_serving(C),
     %% Nothing of what was refused landed anywhere.
-    [?assertMatch({200, _, <<"before">>}, fetch(C, Node, "t1", <<"killed">>, "")) || Node <- nodes(C)].
+    [?assertMatch({200, _, <<"before">>}, fetch(C, Node, "t1", <<"killed">>, ""))
+     || Node <- nodes(C)].
 
 n_val_3_with_primaries_down(Config) ->
     C = c(Config),
@@ -453,16 +529,24 @@ n_val_3_with_primaries_down(Config) ->
     [begin
          ok = standin:kill(C, Down),
          [begin
-              ok = ringtail_test_cluster:wait(fun() -> element(1, fetch(C, Node, "t3", Key, "?r=1")) =:= 200 end, 2000),
+              ok = ringtail_test_cluster:wait(fun() -> element(1,
+                                                               fetch(C, Node, "t3", Key,
+                                                                     "?r=1")) =:= 200 end, 2000),
               ?assertMatch({204, _, _}, put(C, Node, "t3", <<"other">>, "?w=1", <<"v">>))
           end || Node <- standin:up_nodes(C)]
      end || Down <- [A, B]],
     Apl = rpc(C, Other, ringtail_test_probe, apl, [bucket("t3"), Key]),
     ?assertMatch([_ | _], [fallback || {_, fallback} <- Apl]),
-    #{<<"preflist">> := Listed} = ringtail_test_http:json(get(C, Other, "/explore/clusters/default/bucket_types/t3/buckets/b/keys/three/preflist")),
-    ?assertEqual([{integer_to_binary(Index), atom_to_binary(Node, utf8), Kind =:= primary} || {{Index, Node}, Kind} <- Apl],
-                 [{Index, Node, Primary} || #{<<"index">> := Index, <<"node">> := Node, <<"primary">> := Primary} <- Listed]),
-    [begin ok = standin:restart(C, Node), ok = rpc(C, Node, ringtail, start, []) end || Node <- [A, B]],
+    #{<<"preflist">> := Listed} =
+        ringtail_test_http:json(get(C, Other,
+                                    "/explore/clusters/default/bucket_types/t3/buckets/b/keys/three/preflist")),
+    ?assertEqual([{integer_to_binary(Index), atom_to_binary(Node, utf8), Kind =:= primary}
+                  || {{Index, Node}, Kind} <- Apl],
+                 [{Index, Node, Primary}
+                  || #{<<"index">> := Index, <<"node">> := Node,
+                       <<"primary">> := Primary} <- Listed]),
+    [begin ok = standin:restart(C, Node), ok = rpc(C, Node, ringtail, start, []) end
+     || Node <- [A, B]],
     ok = ringtail_test_cluster:all_serving(C).
 
 %% The process that serves a connection is Riak's.
@@ -470,7 +554,8 @@ a_connection_has_its_heap_back(Config) ->
     C = c(Config),
     {204, _, _} = put(C, one(C), "t1", <<"heap">>, "", <<"v">>),
     {Primary, Other} = places(C, "t1", <<"heap">>),
-    {Before, [Room, Before], [Room, Room, Before], Before} = rpc(C, Primary, ringtail_test_probe, room_made, []),
+    {Before, [Room, Before], [Room, Room, Before], Before} =
+        rpc(C, Primary, ringtail_test_probe, room_made, []),
     ?assert(Room > 10 * Before),
     [begin
          #{host := Host, port := Port} = uri_string:parse(standin:url(C, Node)),
@@ -478,19 +563,27 @@ a_connection_has_its_heap_back(Config) ->
          {ok, Mine} = inet:port(Socket),
          Ask = fun(Path) ->
                        ok = gen_tcp:send(Socket, ["GET ", Path, " HTTP/1.1\r\nHost: h\r\n\r\n"]),
-                       {ok, <<"HTTP/1.1 ", Status:3/binary, _/binary>>} = gen_tcp:recv(Socket, 0, 5000),
-                       {Path, binary_to_integer(Status), rpc(C, Node, ringtail_test_probe, heap_of, [Mine])}
+                       {ok, <<"HTTP/1.1 ", Status:3/binary, _/binary>>} =
+                           gen_tcp:recv(Socket, 0, 5000),
+                       {Path, binary_to_integer(Status),
+                        rpc(C, Node, ringtail_test_probe, heap_of, [Mine])}
                end,
          {_, 200, Fresh} = Ask("/ping"),
          [?assertEqual({Path, Status, Fresh}, Ask(Path)) || {Path, Status} <- Asked],
          gen_tcp:close(Socket)
-     end || {Node, Asked} <- [{Primary, [{"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap", 200},
-                                         {"/riak/primary/clusters/nowhere/types/t1/buckets/b/keys/heap", 404},
-                                         {"/riak/primary/clusters/default/types/none/buckets/b/keys/heap", 404}]},
-                              {Other, [{"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap", 200},
-                                       {"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap?route=redirect", 307},
-                                       {"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap?route=x", 400},
-                                       {"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap?route=local", 421}]}]].
+     end || {Node, Asked} <- [{Primary,
+                               [{"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap",
+                                 200},
+                                {"/riak/primary/clusters/nowhere/types/t1/buckets/b/keys/heap",
+                                 404},
+                                {"/riak/primary/clusters/default/types/none/buckets/b/keys/heap",
+                                 404}]},
+                              {Other,
+                               [{"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap",
+                                 200},
+                                {"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap?route=redirect", 307},
+                                {"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap?route=x", 400},
+                                {"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap?route=local", 421}]}]].
 
 %% ---- Inside ----
 
@@ -509,9 +602,11 @@ get(C, Node, Path) -> ringtail_test_http:request(get, standin:url(C, Node) ++ Pa
 bucket("default") -> <<"b">>;
 bucket(Type) -> {list_to_binary(Type), <<"b">>}.
 
-route(C, Node, Type, Key) -> ringtail_test_cluster:url(standin:url(C, Node), Type, {"b", binary_to_list(Key)}).
+route(C, Node, Type, Key) ->
+    ringtail_test_cluster:url(standin:url(C, Node), Type, {"b", binary_to_list(Key)}).
 
-fetch(C, Node, Type, Key, Query) -> ringtail_test_http:request(get, route(C, Node, Type, Key) ++ Query).
+fetch(C, Node, Type, Key, Query) ->
+    ringtail_test_http:request(get, route(C, Node, Type, Key) ++ Query).
 
 put(C, Node, Type, Key, Query, Value) ->
     ringtail_test_http:request(put, route(C, Node, Type, Key) ++ Query, [], {"text/plain", Value}).
@@ -523,6 +618,6 @@ places(C, Type, Key) ->
 
 headers_are_there(Answer) ->
     Token = ringtail_test_http:header("x-ringtail-topology", Answer),
-    ?assert(is_list(Token) andalso ringtail_topology:is_token(Token)),
+    ?assert(is_list(Token) andalso ringtail_topology_history:is_token(Token)),
     [?assertMatch([_, _, _, _, _], string:split(ringtail_test_http:header(Name, Answer), "-", all))
      || Name <- ["x-ringtail-node", "x-ringtail-cluster"]].

@@ -9,7 +9,8 @@
 all() ->
     [our_modules_keep_to_r16b02, violations_are_found].
 
-%% Modules that are not in the list of exports, by name and with the reason. `{Module, '_'}' is the whole module.
+%% Modules that are not in the list of exports, by name and with the reason. `{Module, '_'}' is the
+%% whole module.
 allowed() ->
     [{ssl, "part of R16B02, but not built where the list was made"},
      {compile, "the compiler, part of R16B02 and of every Riak node, but not in the list"},
@@ -27,15 +28,18 @@ allowed_prefixes() ->
      {"wrq", "webmachine"},
      {"mochi", "mochiweb, shipped with Riak"}].
 
-%% Single calls newer than R16B02, each reached only after erlang:function_exported/3 or a version check.
+%% Single calls newer than R16B02, each reached only after erlang:function_exported/3 or a version
+%% check.
 guarded() ->
     [{erlang, monotonic_time, 1}].
 
 our_modules_keep_to_r16b02(_) ->
-    Beams = filelib:wildcard(filename:join(filename:dirname(code:which(ringtail)), "ringtail*.beam")),
+    Beams =
+        filelib:wildcard(filename:join(filename:dirname(code:which(ringtail)), "ringtail*.beam")),
     Ours = [Beam || Beam <- Beams, is_ours(Beam)],
     ?assert(length(Ours) >= 3),
-    ?assertEqual([], [{filename:basename(Beam), Problem} || Beam <- Ours, Problem <- problems(Beam)]).
+    ?assertEqual([], [{filename:basename(Beam), Problem} || Beam <- Ours,
+                      Problem <- problems(Beam)]).
 
 %% Compiled from erl_src, which leaves out what the tests compile.
 is_ours(Beam) ->
@@ -55,8 +59,10 @@ violations_are_found(_) ->
          {"f(X) -> X, '" ++ [955] ++ "'.", {syntax, unicode_atom}},
          {"-spec f(map()) -> ok.\nf(_) -> ok.", {syntax, map_type}},
          {"f(X) -> fun maps:get/2, X.", {call, {maps, get, 2}}}],
-    [?assertEqual({Source, true}, {Source, lists:member(Problem, problems(compiled(Source)))}) || {Source, Problem} <- Cases],
-    ?assertEqual([], problems(compiled("f(X) -> lists:map(fun erlang:abs/1, [X]), ssl:start(), riak_core_ring:any(X)."))).
+    [?assertEqual({Source, true}, {Source, lists:member(Problem, problems(compiled(Source)))})
+     || {Source, Problem} <- Cases],
+    ?assertEqual([],
+                 problems(compiled("f(X) -> lists:map(fun erlang:abs/1, [X]), ssl:start(), riak_core_ring:any(X)."))).
 
 compiled(Source) ->
     Text = "-module(sample).\n-export([f/1]).\n" ++ Source ++ "\n",
@@ -86,15 +92,20 @@ problems(Beam) ->
 known({Module, _, _} = Call, Known) ->
     sets:is_element(lists:flatten(io_lib:format("~w:~w/~w", tuple_to_list(Call))), Known)
         orelse lists:keymember(Module, 1, allowed())
-        orelse [Prefix || {Prefix, _} <- allowed_prefixes(), lists:prefix(Prefix, atom_to_list(Module))] =/= []
+        orelse [Prefix
+                || {Prefix, _} <- allowed_prefixes(),
+                   lists:prefix(Prefix, atom_to_list(Module))] =/= []
         orelse lists:member(Call, guarded())
         orelse filelib:is_regular(ringtail_test_util:source(atom_to_list(Module) ++ ".erl"))
         %% The compiler puts these into every module.
         orelse lists:member(Call, [{erlang, get_module_info, 1}, {erlang, get_module_info, 2}]).
 
 exports() ->
-    {ok, Bytes} = file:read_file(filename:join(ringtail_test_util:root(), "test/otp/r16b02-exports.txt")),
-    sets:from_list([binary_to_list(Line) || Line <- binary:split(Bytes, <<"\n">>, [global]), Line =/= <<>>]).
+    {ok,
+     Bytes} =
+         file:read_file(filename:join(ringtail_test_util:root(), "test/otp/r16b02-exports.txt")),
+    sets:from_list([binary_to_list(Line)
+                    || Line <- binary:split(Bytes, <<"\n">>, [global]), Line =/= <<>>]).
 
 %% Remote calls by literal names, also those the compiler replaces or drops.
 mentioned({call, _, {remote, _, {atom, _, M}, {atom, _, F}}, Args}) ->
@@ -118,11 +129,14 @@ newer({'maybe', _, Body}) -> ['maybe' | newer(Body)];
 newer({'maybe', _, Body, Else}) -> ['maybe' | newer(Body) ++ newer(Else)];
 newer({mc, _, Template, Generators}) -> [map_comprehension | newer(Template) ++ newer(Generators)];
 newer({type, _, map, _}) -> [map_type];
-newer({type, _, Name, []}) when Name =:= nonempty_binary; Name =:= nonempty_bitstring; Name =:= dynamic -> [newer_type];
+newer({type, _, Name, []})
+  when Name =:= nonempty_binary; Name =:= nonempty_bitstring; Name =:= dynamic -> [newer_type];
 newer({'try', _, Body, Of, Catch, After}) ->
-    [stacktrace_variable || {clause, _, [{tuple, _, [_, _, {var, _, Name}]}], _, _} <- Catch, Name =/= '_']
+    [stacktrace_variable
+     || {clause, _, [{tuple, _, [_, _, {var, _, Name}]}], _, _} <- Catch, Name =/= '_']
         ++ newer(Body) ++ newer(Of) ++ newer(Catch) ++ newer(After);
-newer({attribute, _, Name, _}) when Name =:= nifs; Name =:= feature; Name =:= nominal; Name =:= doc; Name =:= moduledoc ->
+newer({attribute, _, Name, _})
+  when Name =:= nifs; Name =:= feature; Name =:= nominal; Name =:= doc; Name =:= moduledoc ->
     [{attribute, Name}];
 newer({atom, _, Atom}) ->
     [unicode_atom || lists:any(fun(Char) -> Char > 255 end, atom_to_list(Atom))];

@@ -16,7 +16,8 @@ all() ->
      without_a_client_to_point_the_request_is_redirected].
 
 init_per_suite(Config) ->
-    Types = [{<<"t1">>, [{n_val, 1}, {allow_mult, false}]}, {<<"tm">>, [{n_val, 1}, {allow_mult, true}]},
+    Types = [{<<"t1">>, [{n_val, 1}, {allow_mult, false}]},
+             {<<"tm">>, [{n_val, 1}, {allow_mult, true}]},
              {<<"t3">>, [{n_val, 3}, {allow_mult, false}]}],
     [{cluster, ringtail_test_cluster:start(#{nodes => 4, ring_size => 8, persist => true,
                                              types => Types})} | Config].
@@ -137,7 +138,8 @@ many_at_once(Config) ->
     Value = crypto:strong_rand_bytes(1048576),
     {204, _, _} = put(C, Primary, "t1", <<"many">>, "", Value),
     Answers = during(fun() -> ok end,
-                     [fun() -> fetch(C, Other, "t1", <<"many">>, "") end || _ <- lists:seq(1, 100)]),
+                     [fun() -> fetch(C, Other, "t1", <<"many">>, "") end
+                      || _ <- lists:seq(1, 100)]),
     ?assertEqual([], [Status || {Status, _, Body} <- Answers, {Status, Body} =/= {200, Value}]),
     ?assertEqual(100, length(Answers)).
 
@@ -197,9 +199,9 @@ nothing_is_left_of_a_request(Config) ->
 without_a_client_to_point_the_request_is_redirected(Config) ->
     C = c(Config),
     {Primary, Other} = places(C, "t1", <<"pointless">>),
-    Element = rpc(C, Other, ringtail_wm, query_element, []),
+    Element = rpc(C, Other, ringtail_query, element, []),
     Path = ["pointless", bucket_type, "buckets", bucket, "keys", key, "of", cluster],
-    Args = [{query_element, Element}, {client, {error, "none"}}],
+    Args = [{origin, ringtail_node_source}, {query_element, Element}, {client, {error, "none"}}],
     Route = {Path, ringtail_wm_object, Args},
     ok = rpc(C, Other, webmachine_router, add_route, [Route]),
     Url = standin:url(C, Other) ++ "/pointless/t1/buckets/b/keys/pointless/of/default",

@@ -8,14 +8,18 @@
 suite() -> [{timetrap, {seconds, 60}}].
 
 all() ->
-    [http_is_refused_as_riak_does, no_or_wrong_credentials, wrong_permission, permitted_is_served_and_proxied_over_https,
+    [http_is_refused_as_riak_does, no_or_wrong_credentials, wrong_permission,
+     permitted_is_served_and_proxied_over_https,
      redirect_stays_on_https, refusals_read_no_object].
 
 init_per_suite(Config) ->
     Users = [{"both", "pw1", [{any, ["riak_kv.get", "riak_kv.put", "riak_kv.delete"]}]},
-             {"reader", "pw2", [{"t1", ["riak_kv.get"]}]}, {"writer", "pw3", [{any, ["riak_kv.put"]}]}],
-    [{cluster, ringtail_test_cluster:start(#{nodes => 3, ring_size => 8, https => true, security => Users,
-                                             types => [{<<"t1">>, [{n_val, 1}, {allow_mult, false}]}]})} | Config].
+             {"reader", "pw2", [{"t1", ["riak_kv.get"]}]},
+             {"writer", "pw3", [{any, ["riak_kv.put"]}]}],
+    [{cluster,
+      ringtail_test_cluster:start(#{nodes => 3, ring_size => 8, https => true, security => Users,
+                                    types => [{<<"t1">>, [{n_val, 1}, {allow_mult, false}]}]})}
+                                        | Config].
 
 end_per_suite(Config) ->
     standin:stop_cluster(c(Config)).
@@ -26,7 +30,8 @@ end_per_suite(Config) ->
 -define(TOPOLOGY, "/explore/clusters/default/topology").
 
 http_is_refused_as_riak_does(Config) ->
-    {426, _, Native} = ringtail_test_http:request(get, url(Config, http) ++ "/types/t1/buckets/b/keys/k"),
+    {426, _, Native} = ringtail_test_http:request(get, url(Config, http)
+                                                  ++ "/types/t1/buckets/b/keys/k"),
     [begin
          {426, _, Body} = Answer = ringtail_test_http:request(get, Url ++ Path, as("both", "pw1")),
          headers_are_there(Answer),
@@ -39,7 +44,8 @@ http_is_refused_as_riak_does(Config) ->
 no_or_wrong_credentials(Config) ->
     [begin
          {401, _, _} = Answer = ringtail_test_http:request(get, Url ++ Path, Credentials),
-         ?assertEqual("Basic realm=\"Riak\"", ringtail_test_http:header("www-authenticate", Answer)),
+         ?assertEqual("Basic realm=\"Riak\"",
+                      ringtail_test_http:header("www-authenticate", Answer)),
          headers_are_there(Answer)
      end || Url <- urls(Config, https), Path <- [?OBJECT, ?PREFLIST, ?KEY_PREFLIST, ?TOPOLOGY],
             Credentials <- [[], as("both", "wrong"), as("nobody", "pw1")]].
@@ -47,26 +53,35 @@ no_or_wrong_credentials(Config) ->
 %% On every node, whether it is a primary or not; and nothing is written.
 wrong_permission(Config) ->
     [begin
-         {403, _, _} = Put = ringtail_test_http:request(put, Url ++ ?OBJECT ++ Route, as("reader", "pw2"), {"text/plain", <<"no">>}),
+         {403, _, _} = Put = ringtail_test_http:request(put, Url ++ ?OBJECT ++ Route,
+                                                        as("reader", "pw2"), {"text/plain",
+                                                                              <<"no">>}),
          headers_are_there(Put),
-         {403, _, _} = ringtail_test_http:request(delete, Url ++ ?OBJECT ++ Route, as("reader", "pw2")),
+         {403, _, _} = ringtail_test_http:request(delete, Url ++ ?OBJECT ++ Route,
+                                                  as("reader", "pw2")),
          {403, _, _} = ringtail_test_http:request(get, Url ++ ?KEY_PREFLIST, as("writer", "pw3")),
          {200, _, _} = ringtail_test_http:request(get, Url ++ ?KEY_PREFLIST, as("reader", "pw2")),
          {200, _, _} = ringtail_test_http:request(get, Url ++ ?PREFLIST, as("reader", "pw2"))
      end || Url <- urls(Config, https), Route <- ["", "?route=local", "?route=redirect"]],
-    ?assertMatch({404, _, _}, ringtail_test_http:request(get, url(Config, https) ++ ?OBJECT, as("reader", "pw2"))).
+    ?assertMatch({404, _, _}, ringtail_test_http:request(get, url(Config, https) ++ ?OBJECT,
+                                                         as("reader", "pw2"))).
 
 permitted_is_served_and_proxied_over_https(Config) ->
     [begin
          Value = integer_to_binary(erlang:phash2(Url)),
-         {204, _, _} = ringtail_test_http:request(put, Url ++ ?OBJECT, as("both", "pw1"), {"text/plain", Value}),
-         [?assertMatch({200, _, Value}, ringtail_test_http:request(get, Other ++ ?OBJECT, as("reader", "pw2")))
+         {204, _, _} = ringtail_test_http:request(put, Url ++ ?OBJECT, as("both", "pw1"),
+                                                  {"text/plain", Value}),
+         [?assertMatch({200, _, Value},
+                       ringtail_test_http:request(get, Other ++ ?OBJECT, as("reader", "pw2")))
           || Other <- urls(Config, https)]
      end || Url <- urls(Config, https)],
-    ?assertMatch({204, _, _}, ringtail_test_http:request(delete, url(Config, https) ++ ?OBJECT, as("both", "pw1"))).
+    ?assertMatch({204, _, _}, ringtail_test_http:request(delete, url(Config, https) ++ ?OBJECT,
+                                                         as("both", "pw1"))).
 
 redirect_stays_on_https(Config) ->
-    Answers = [ringtail_test_http:request(get, Url ++ ?OBJECT ++ "?route=redirect", as("both", "pw1")) || Url <- urls(Config, https)],
+    Answers =
+        [ringtail_test_http:request(get, Url ++ ?OBJECT ++ "?route=redirect", as("both", "pw1"))
+         || Url <- urls(Config, https)],
     Locations = [ringtail_test_http:header("location", Answer) || {307, _, _} = Answer <- Answers],
     ?assertEqual(2, length(Locations)),
     Uuid = ringtail_test_http:header("x-ringtail-cluster", hd(Answers)),
@@ -77,9 +92,11 @@ redirect_stays_on_https(Config) ->
 %% A refusal on a node that is no primary must not fetch the object from one.
 refusals_read_no_object(Config) ->
     C = c(Config),
-    [Primary] = standin:rpc(C, hd(nodes(C)), ringtail_test_probe, primary_nodes, [{<<"t1">>, <<"b">>}, <<"k">>]),
+    [Primary] = standin:rpc(C, hd(nodes(C)), ringtail_test_probe, primary_nodes,
+                            [{<<"t1">>, <<"b">>}, <<"k">>]),
     Value = binary:copy(<<"v">>, 1048576),
-    {204, _, _} = ringtail_test_http:request(put, standin:url(C, Primary, https) ++ ?OBJECT, as("both", "pw1"), {"text/plain", Value}),
+    {204, _, _} = ringtail_test_http:request(put, standin:url(C, Primary, https) ++ ?OBJECT,
+                                             as("both", "pw1"), {"text/plain", Value}),
     Others = nodes(C) -- [Primary],
     ok = standin:reset_traffic(C),
     [begin
@@ -103,7 +120,8 @@ urls(Config, Scheme) -> [standin:url(c(Config), Node, Scheme) || Node <- nodes(c
 
 url(Config, Scheme) -> hd(urls(Config, Scheme)).
 
-as(User, Password) -> [{"Authorization", "Basic " ++ base64:encode_to_string(User ++ ":" ++ Password)}].
+as(User, Password) ->
+    [{"Authorization", "Basic " ++ base64:encode_to_string(User ++ ":" ++ Password)}].
 
 headers_are_there(Answer) ->
     [?assertMatch([_ | _], ringtail_test_http:header(Name, Answer))

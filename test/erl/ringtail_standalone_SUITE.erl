@@ -32,15 +32,19 @@ routes_come_and_go(Config) ->
     ?assertMatch([_ | _], [ours || {["explore" | _], _, _} <- Installed]),
     ?assertMatch([_ | _], [ours || {["riak", "primary" | _], _, _} <- Installed]),
     ok = rpc(Vm, ringtail, start, []),
-    ?assertEqual(Installed, rpc(Vm, webmachine_router, get_routes, []), "starting twice is harmless"),
-    {os_pid, Companion} = lists:keyfind(os_pid, 1, rpc(Vm, ringtail_port, status, [])),
+    ?assertEqual(Installed, rpc(Vm, webmachine_router, get_routes, []),
+                 "starting twice is harmless"),
+    {os_pid, Companion} = lists:keyfind(os_pid, 1, rpc(Vm, ringtail_companion, status, [])),
     ok = rpc(Vm, ringtail, stop, []),
     ?assertEqual([], rpc(Vm, webmachine_router, get_routes, [])),
-    ?assertEqual([], [T || T <- rpc(Vm, ets, all, []), is_atom(T), lists:prefix("ringtail", atom_to_list(T))]),
-    ?assertEqual([], [P || P <- rpc(Vm, erlang, registered, []), lists:prefix("ringtail", atom_to_list(P))]),
+    ?assertEqual([], [T || T <- rpc(Vm, ets, all, []), is_atom(T),
+                      lists:prefix("ringtail", atom_to_list(T))]),
+    ?assertEqual([], [P || P <- rpc(Vm, erlang, registered, []),
+                      lists:prefix("ringtail", atom_to_list(P))]),
     ok = ringtail_test_cluster:wait(fun() -> not alive(Companion) end),
     ok = rpc(Vm, ringtail, start, []),
-    ok = ringtail_test_cluster:wait(fun() -> rpc(Vm, ringtail_routes, state, []) =:= serving andalso reached(Vm, "prod")
+    ok = ringtail_test_cluster:wait(fun() -> rpc(Vm, ringtail_routes, state, []) =:= serving
+                                        andalso reached(Vm, "prod")
                                                  andalso reached(Vm, "lab") end),
     ?assertEqual(lists:sort(Installed), lists:sort(rpc(Vm, webmachine_router, get_routes, []))).
 
@@ -53,31 +57,39 @@ clusters_by_name(Config) ->
          {200, Expected, Map} = ?HTTP:request(get, Url ++ "/explore/clusters/default/preflist"),
          Uuid = ?HTTP:header("X-Ringtail-Cluster", {200, Expected, Map}),
          [begin
-              Answer = {200, _, Same} = get(Config, Prefix ++ "/clusters/" ++ Cluster ++ "/preflist"),
+              Answer = {200, _, Same} = get(Config, Prefix ++ "/clusters/" ++ Cluster
+                                            ++ "/preflist"),
               ?assertEqual({Cluster, Map}, {Cluster, Same}),
-              [?assertEqual(?HTTP:header(Header, {200, Expected, Map}), ?HTTP:header(Header, Answer))
+              [?assertEqual(?HTTP:header(Header, {200, Expected, Map}),
+                            ?HTTP:header(Header, Answer))
                || Header <- ["X-Ringtail-Topology", "X-Ringtail-Cluster", "ETag", "Content-Type"]],
               ?assert(is_list(?HTTP:header("X-Ringtail-Node", Answer))),
               ?assert(list_to_integer(?HTTP:header("Age", Answer)) =< 15),
               ?assertEqual(undefined, ?HTTP:header("Warning", Answer))
-          end || Prefix <- ["/explore", "/admin/explore"], Cluster <- [Uuid, string:uppercase(Uuid) | Names]]
+          end || Prefix <- ["/explore", "/admin/explore"],
+          Cluster <- [Uuid, string:uppercase(Uuid) | Names]]
      end || {Url, Names} <- [{ProdUrl, ["prod", "default", "%70rod"]}, {LabUrl, ["lab"]}]].
 
 full_preflist(Config) ->
     {200, _, _} = Answer = get(Config, "/explore/clusters/prod/preflist?format=full"),
     #{<<"ring_size">> := 8, <<"nodes">> := Nodes, <<"preflist">> := Map} = ?HTTP:json(Answer),
     ?assertEqual(8, maps:size(Map)),
-    ?assertEqual(lists:sort([atom_to_binary(N) || N <- standin:nodes(proplists:get_value(prod, Config))]),
+    ?assertEqual(lists:sort([atom_to_binary(N)
+                             || N <- standin:nodes(proplists:get_value(prod, Config))]),
                  lists:sort([Name || #{<<"node">> := Name} <- Nodes])),
-    [?assertMatch(#{<<"up">> := true, <<"status">> := <<"valid">>, <<"endpoints">> := [#{<<"host">> := <<"127.0.0.1">>} | _]}, Node)
+    [?assertMatch(#{<<"up">> := true, <<"status">> := <<"valid">>,
+                    <<"endpoints">> := [#{<<"host">> := <<"127.0.0.1">>} | _]}, Node)
      || Node <- Nodes].
 
 not_modified(Config) ->
     {200, _, _} = Answer = get(Config, "/explore/clusters/prod/preflist"),
     Etag = ?HTTP:header("ETag", Answer),
-    {304, _, <<>>} = NotModified = get(Config, "/explore/clusters/prod/preflist", [{"If-None-Match", Etag}]),
-    ?assertEqual(?HTTP:header("X-Ringtail-Topology", Answer), ?HTTP:header("X-Ringtail-Topology", NotModified)),
-    {200, Headers, Gzipped} = get(Config, "/explore/clusters/prod/preflist", [{"Accept-Encoding", "gzip"}]),
+    {304, _, <<>>} = NotModified =
+        get(Config, "/explore/clusters/prod/preflist", [{"If-None-Match", Etag}]),
+    ?assertEqual(?HTTP:header("X-Ringtail-Topology", Answer),
+                 ?HTTP:header("X-Ringtail-Topology", NotModified)),
+    {200, Headers, Gzipped} = get(Config, "/explore/clusters/prod/preflist",
+                                  [{"Accept-Encoding", "gzip"}]),
     ?assertEqual("gzip", proplists:get_value("content-encoding", Headers)),
     ?assertEqual(element(3, Answer), zlib:gunzip(Gzipped)).
 
@@ -85,13 +97,16 @@ unknown_cluster_names_the_known(Config) ->
     [begin
          {404, _, _} = Answer = get(Config, Path),
          ?assertMatch(#{<<"error">> := <<"unknown_cluster">>,
-                        <<"clusters">> := [<<"default">>, <<"prod">>, <<"lab">>, <<"gone">>, <<"tarpit">>]}, ?HTTP:json(Answer))
-     end || Path <- ["/explore/clusters/nope/preflist", "/explore/clusters/nope/topology", "/explore/clusters/%2F/preflist",
+                        <<"clusters">> := [<<"default">>, <<"prod">>, <<"lab">>, <<"gone">>,
+                                           <<"tarpit">>]}, ?HTTP:json(Answer))
+     end || Path <- ["/explore/clusters/nope/preflist", "/explore/clusters/nope/topology",
+                     "/explore/clusters/%2F/preflist",
                      "/riak/primary/clusters/nope/types/default/buckets/b/keys/k",
                      "/explore/clusters/nope/bucket_types/default/buckets/b/keys/k/preflist"]].
 
 unreachable_cluster_says_why(Config) ->
-    ok = ringtail_test_cluster:wait(fun() -> rpc(vm(Config), ringtail_clusters, failure, ["gone"]) =/= none end),
+    ok = ringtail_test_cluster:wait(fun() -> rpc(vm(Config), ringtail_remote_clusters, failure,
+                                                 ["gone"]) =/= none end),
     [begin
          {503, _, _} = Answer = get(Config, Path),
          #{<<"error">> := <<"unreachable">>, <<"message">> := Message} = ?HTTP:json(Answer),
@@ -106,10 +121,13 @@ topology_and_what_changed(Config) ->
     Path = "/explore/clusters/prod/topology",
     {200, _, _} = Answer = get(Config, Path),
     [{_, Url} | _] = standin:urls(proplists:get_value(prod, Config)),
-    ?assertEqual(?HTTP:json(?HTTP:request(get, Url ++ "/explore/clusters/default/topology")), ?HTTP:json(Answer)),
+    ?assertEqual(?HTTP:json(?HTTP:request(get, Url ++ "/explore/clusters/default/topology")),
+                 ?HTTP:json(Answer)),
     Token = ?HTTP:header("X-Ringtail-Topology", Answer),
-    ?assertMatch(#{<<"joined">> := [], <<"left">> := [], <<"changed">> := []}, ?HTTP:json(get(Config, Path ++ "?from=" ++ Token))),
-    ?assertMatch(#{<<"full">> := true}, ?HTTP:json(get(Config, Path ++ "?from=1-0123456789abcdef"))),
+    ?assertMatch(#{<<"joined">> := [], <<"left">> := [], <<"changed">> := []},
+                 ?HTTP:json(get(Config, Path ++ "?from=" ++ Token))),
+    ?assertMatch(#{<<"full">> := true},
+                 ?HTTP:json(get(Config, Path ++ "?from=1-0123456789abcdef"))),
     ?assertMatch({400, _, _}, get(Config, Path ++ "?from=x")).
 
 key_preflist(Config) ->
@@ -118,7 +136,8 @@ key_preflist(Config) ->
          Tail = "/bucket_types/" ++ Type ++ "/buckets/b/keys/" ++ Key ++ "/preflist",
          Expected = ?HTTP:request(get, Url ++ "/explore/clusters/default" ++ Tail),
          Answer = get(Config, "/explore/clusters/prod" ++ Tail),
-         ?assertEqual({Tail, element(1, Expected), element(3, Expected)}, {Tail, element(1, Answer), element(3, Answer)})
+         ?assertEqual({Tail, element(1, Expected), element(3, Expected)},
+                      {Tail, element(1, Answer), element(3, Answer)})
      end || Type <- ["default", "one", "missing"], Key <- ["k", "a%2Fb", "a+b%20c"]].
 
 console(Config) ->
@@ -126,27 +145,39 @@ console(Config) ->
     Prod = proplists:get_value(prod, Config),
     [Node | _] = standin:nodes(Prod),
     Named = fun(Entries) -> [{Index, atom_to_binary(Owner)} || {Index, Owner} <- Entries] end,
-    ?assertEqual(Named(standin:rpc(Prod, Node, ringtail, owners, [])), rpc(Vm, ringtail, owners, [])),
+    ?assertEqual(Named(standin:rpc(Prod, Node, ringtail, owners, [])),
+                 rpc(Vm, ringtail, owners, [])),
     [begin
-         ?assertEqual(Named(standin:rpc(Prod, Node, ringtail, primaries, [Bucket, Key])), rpc(Vm, ringtail, primaries, [Bucket, Key])),
-         ?assertEqual([{hd(Named([Entry])), Kind} || {Entry, Kind} <- standin:rpc(Prod, Node, ringtail, preflist, [Bucket, Key])],
+         ?assertEqual(Named(standin:rpc(Prod, Node, ringtail, primaries, [Bucket, Key])),
+                      rpc(Vm, ringtail, primaries, [Bucket, Key])),
+         ?assertEqual([{hd(Named([Entry])), Kind}
+                       || {Entry, Kind} <- standin:rpc(Prod, Node, ringtail, preflist,
+                                                       [Bucket, Key])],
                       rpc(Vm, ringtail, preflist, [Bucket, Key])),
-         ?assertEqual(standin:rpc(Prod, Node, ringtail, where, [Bucket, Key]), rpc(Vm, ringtail, where, [Bucket, Key]))
-     end || Bucket <- [<<"b">>, {<<"default">>, <<"b">>}, {<<"one">>, <<"c">>}], Key <- [<<"k">>, <<0, 255, "/ +">>]],
+         ?assertEqual(standin:rpc(Prod, Node, ringtail, where, [Bucket, Key]),
+                      rpc(Vm, ringtail, where, [Bucket, Key]))
+     end || Bucket <- [<<"b">>, {<<"default">>, <<"b">>}, {<<"one">>, <<"c">>}],
+     Key <- [<<"k">>, <<0, 255, "/ +">>]],
     {token, Token} = lists:keyfind(token, 1, rpc(Vm, ringtail, topology, [])),
-    ?assertEqual({token, Token}, lists:keyfind(token, 1, standin:rpc(Prod, Node, ringtail, topology, []))),
-    ?assertMatch({error, {no_bucket_type, _}}, rpc(Vm, ringtail, primaries, [{<<"missing">>, <<"b">>}, <<"k">>])),
+    ?assertEqual({token, Token}, lists:keyfind(token, 1,
+                                               standin:rpc(Prod, Node, ringtail, topology, []))),
+    ?assertMatch({error, {no_bucket_type, _}},
+                 rpc(Vm, ringtail, primaries, [{<<"missing">>, <<"b">>}, <<"k">>])),
     [ok = rpc(Vm, ringtail, print, [What]) || What <- [status, owners, topology]].
 
 status_and_page(Config) ->
     Status = ?HTTP:json(get(Config, "/ringtail/status")),
-    ?assertMatch(#{<<"mode">> := <<"standalone">>, <<"state">> := <<"serving">>, <<"problems">> := [],
-                   <<"clusters">> := #{<<"prod">> := #{<<"condition">> := <<"current">>, <<"ring_size">> := 8},
-                                       <<"gone">> := #{<<"condition">> := <<"unreachable">>, <<"error">> := _}},
+    ?assertMatch(#{<<"mode">> := <<"standalone">>, <<"state">> := <<"serving">>,
+                   <<"problems">> := [],
+                   <<"clusters">> := #{<<"prod">> := #{<<"condition">> := <<"current">>,
+                                                       <<"ring_size">> := 8},
+                                       <<"gone">> := #{<<"condition">> := <<"unreachable">>,
+                                                       <<"error">> := _}},
                    <<"companion">> := #{<<"state">> := <<"up">>}}, Status),
     {200, _, Metrics} = get(Config, "/ringtail/metrics"),
     [?assertNotEqual({Line, nomatch}, {Line, binary:match(Metrics, Line)})
-     || Line <- [<<"ringtail_cluster_current{cluster=\"prod\"} 1\n">>, <<"ringtail_cluster_current{cluster=\"gone\"} 0\n">>,
+     || Line <- [<<"ringtail_cluster_current{cluster=\"prod\"} 1\n">>,
+                 <<"ringtail_cluster_current{cluster=\"gone\"} 0\n">>,
                  <<"ringtail_ring_partitions{cluster=\"lab\"} 8\n">>]],
     [LabNode] = standin:nodes(proplists:get_value(lab, Config)),
     {200, _, Page} = get(Config, "/ringtail?cluster=lab"),
@@ -160,45 +191,57 @@ status_and_page(Config) ->
 objects_with_all_they_bear(Config) ->
     Url = object(Config, "prod", "one", "b", "bearing"),
     Body = crypto:strong_rand_bytes(5000),
-    {204, _, <<>>} = Put = ?HTTP:request(put, Url, [{"X-Riak-Meta-Colour", "blue"}], {"image/x-thing", Body}),
+    {204, _, <<>>} = Put = ?HTTP:request(put, Url, [{"X-Riak-Meta-Colour", "blue"}],
+                                         {"image/x-thing", Body}),
     ?assert(is_list(?HTTP:header("X-Ringtail-Node", Put))),
     {200, _, Body} = Got = ?HTTP:request(get, Url),
     ?assertEqual({"image/x-thing", "blue", "5000"},
-                 {?HTTP:header("Content-Type", Got), ?HTTP:header("X-Riak-Meta-Colour", Got), ?HTTP:header("Content-Length", Got)}),
+                 {?HTTP:header("Content-Type", Got), ?HTTP:header("X-Riak-Meta-Colour", Got),
+                  ?HTTP:header("Content-Length", Got)}),
     %% The answer speaks of the node that gave it, which owns the key.
     ?assertEqual(owner_uuid(Config, <<"bearing">>), ?HTTP:header("X-Ringtail-Node", Got)),
     ?assertEqual(undefined, ?HTTP:header("Age", Got)),
     {200, _, <<>>} = Head = ?HTTP:request(head, Url),
-    ?assertEqual({"5000", ?HTTP:header("ETag", Got)}, {?HTTP:header("Content-Length", Head), ?HTTP:header("ETag", Head)}),
+    ?assertEqual({"5000", ?HTTP:header("ETag", Got)},
+                 {?HTTP:header("Content-Length", Head), ?HTTP:header("ETag", Head)}),
     {304, _, <<>>} = ?HTTP:request(get, Url, [{"If-None-Match", ?HTTP:header("ETag", Got)}]),
     {200, _, <<"posted">>} = ?HTTP:request(post, Url ++ "?returnbody=true",
-                                           [{"X-Riak-Vclock", ?HTTP:header("X-Riak-Vclock", Got)}], {"text/plain", <<"posted">>}),
+                                           [{"X-Riak-Vclock", ?HTTP:header("X-Riak-Vclock", Got)}],
+                                           {"text/plain", <<"posted">>}),
     {204, _, _} = ?HTTP:request(put, Url ++ "?timeout=5000&w=1", [], {"text/plain", <<>>}),
     {204, _, _} = ?HTTP:request(delete, Url),
     {404, _, _} = ?HTTP:request(get, Url),
     {404, _, _} = ?HTTP:request(head, Url),
-    Explore = standin_bare:url(vm(Config)) ++ "/explore/clusters/prod/bucket_types/one/buckets/b/primary/other",
+    Explore = standin_bare:url(vm(Config))
+        ++ "/explore/clusters/prod/bucket_types/one/buckets/b/primary/other",
     {204, _, _} = ?HTTP:request(put, Explore, [], {"text/plain", <<"x">>}),
-    ?assertMatch({200, _, <<"x">>}, ?HTTP:request(get, object(Config, "prod", "one", "b", "other"))).
+    ?assertMatch({200, _, <<"x">>},
+                 ?HTTP:request(get, object(Config, "prod", "one", "b", "other"))).
 
 owner_uuid(Config, Key) ->
     Prod = proplists:get_value(prod, Config),
     [Node | _] = standin:nodes(Prod),
     [{_, Owner}] = standin:rpc(Prod, Node, ringtail, primaries, [{<<"one">>, <<"b">>}, Key]),
-    {Owner, Uuid, _, _} = lists:keyfind(Owner, 1, standin:rpc(Prod, Node, ringtail_ring, members, [])),
+    {Owner, Uuid, _, _} = lists:keyfind(Owner, 1,
+                                        standin:rpc(Prod, Node, ringtail_ring, members, [])),
     binary_to_list(Uuid).
 
 names_of_any_bytes(Config) ->
     [{_, Native} | _] = standin:urls(proplists:get_value(prod, Config)),
     [begin
-         {204, _, _} = ?HTTP:request(put, object(Config, "prod", "one", "b%2F%20c", Key), [], {"text/plain", list_to_binary(Key)}),
+         {204, _, _} = ?HTTP:request(put, object(Config, "prod", "one", "b%2F%20c", Key), [],
+                                     {"text/plain", list_to_binary(Key)}),
          ?assertEqual({Key, list_to_binary(Key)},
-                      {Key, element(3, ?HTTP:request(get, Native ++ "/types/one/buckets/b%2F%20c/keys/" ++ Key))})
+                      {Key, element(3,
+                                    ?HTTP:request(get,
+                                                  Native ++ "/types/one/buckets/b%2F%20c/keys/"
+                                                      ++ Key))})
      end || Key <- ["a%2Fb", "a+b", "a%2Bb", "%C3%A9", "%00", "%25", lists:duplicate(1000, $k)]].
 
 siblings_and_conditions(Config) ->
     Url = object(Config, "prod", "sib", "b", "s"),
-    [{204, _, _} = ?HTTP:request(put, Url, [], {"text/plain", Value}) || Value <- [<<"one">>, <<"two">>]],
+    [{204, _, _} = ?HTTP:request(put, Url, [], {"text/plain", Value})
+     || Value <- [<<"one">>, <<"two">>]],
     {300, _, _} = ?HTTP:request(get, Url),
     {300, _, Multipart} = Got = ?HTTP:request(get, Url, [{"Accept", "multipart/mixed"}]),
     ?assertNotEqual(nomatch, re:run(?HTTP:header("Content-Type", Got), "^multipart/mixed")),
@@ -212,15 +255,18 @@ redirect_and_local(Config) ->
     Location = ?HTTP:header("Location", Redirect),
     {200, _, <<"here">>} = Got = ?HTTP:request(get, Location),
     ?assertEqual(owner_uuid(Config, <<"elsewhere">>), ?HTTP:header("X-Ringtail-Node", Got)),
-    {307, _, _} = Written = ?HTTP:request(put, Url, [{"X-Ringtail-Route", "redirect"}], {"text/plain", binary:copy(<<"x">>, 300000)}),
+    {307, _, _} = Written = ?HTTP:request(put, Url, [{"X-Ringtail-Route", "redirect"}],
+                                          {"text/plain", binary:copy(<<"x">>, 300000)}),
     ?assert(is_list(?HTTP:header("Location", Written))),
     {421, _, _} = Local = ?HTTP:request(get, Url ++ "?route=local"),
     #{<<"error">> := <<"not_primary">>, <<"primaries">> := [Primary]} = ?HTTP:json(Local),
-    ?assertMatch(#{<<"up">> := true, <<"index">> := <<_/binary>>, <<"endpoints">> := [_ | _]}, Primary),
+    ?assertMatch(#{<<"up">> := true, <<"index">> := <<_/binary>>, <<"endpoints">> := [_ | _]},
+                 Primary),
     %% The cluster's own default.
     {307, _, _} = ?HTTP:request(get, object(Config, "lab", "default", "b", "k")),
     {404, _, _} = ?HTTP:request(get, object(Config, "lab", "default", "b", "k") ++ "?route=proxy"),
-    {404, _, _} = NoType = ?HTTP:request(get, object(Config, "prod", "missing", "b", "k") ++ "?route=redirect"),
+    {404, _, _} = NoType = ?HTTP:request(get, object(Config, "prod", "missing", "b", "k")
+                                         ++ "?route=redirect"),
     ?assertMatch(#{<<"error">> := <<"no_type">>}, ?HTTP:json(NoType)).
 
 bad_requests(Config) ->
@@ -229,8 +275,10 @@ bad_requests(Config) ->
     ?assertMatch({404, _, _}, ?HTTP:request(get, object(Config, "prod", "missing", "b", "k"))),
     {405, _, _} = Method = ?HTTP:request(patch, Url),
     ?assertMatch(#{<<"error">> := <<"method_not_allowed">>}, ?HTTP:json(Method)),
-    {413, _, _} = Large = ?HTTP:raw(Url, ["PUT ", path(Url), " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: a/b\r\n"
-                                          "Content-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n"]),
+    {413, _, _} = Large = ?HTTP:raw(Url,
+                                    ["PUT ", path(Url),
+                                     " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: a/b\r\n"
+                                     "Content-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n"]),
     ?assertMatch(#{<<"error">> := <<"body_too_large">>}, ?HTTP:json(Large)),
     %% Riak's own refusals come through as they are.
     ?assertMatch({400, _, _}, ?HTTP:request(get, Url ++ "?r=nonsense")),
@@ -240,20 +288,24 @@ large_objects(Config) ->
     [begin
          Url = object(Config, Cluster, Type, "b", "large"),
          Body = crypto:strong_rand_bytes(Size),
-         {204, _, _} = ?HTTP:request(put, Url ++ "?route=proxy", [], {"application/octet-stream", Body}),
+         {204, _, _} = ?HTTP:request(put, Url ++ "?route=proxy", [],
+                                     {"application/octet-stream", Body}),
          {200, _, Same} = Got = ?HTTP:request(get, Url ++ "?route=proxy"),
          ?assertEqual({Size, true}, {Size, Same =:= Body}),
          ?assertEqual(integer_to_list(Size), ?HTTP:header("Content-Length", Got)),
          {204, _, _} = ?HTTP:request(delete, Url ++ "?route=proxy")
-     end || {Cluster, Type, Size} <- [{"prod", "one", 50 * ?MIB}, {"prod", "one", 65536}, {"prod", "one", 65537},
-                                      {"prod", "one", 262144}, {"prod", "one", ?MIB}, {"lab", "default", 3 * ?MIB + 1}]].
+     end || {Cluster, Type, Size} <- [{"prod", "one", 50 * ?MIB}, {"prod", "one", 65536},
+                                      {"prod", "one", 65537},
+                                      {"prod", "one", 262144}, {"prod", "one", ?MIB},
+                                      {"lab", "default", 3 * ?MIB + 1}]].
 
 %% A client that does not read, and one that does not write on, hold a few pieces in the VM and in
 %% the companion.
 large_objects_take_no_memory(Config) ->
     Vm = vm(Config),
     Url = object(Config, "prod", "one", "b", "unread"),
-    {204, _, _} = ?HTTP:request(put, Url, [], {"application/octet-stream", crypto:strong_rand_bytes(50 * ?MIB)}),
+    {204, _, _} = ?HTTP:request(put, Url, [],
+                                {"application/octet-stream", crypto:strong_rand_bytes(50 * ?MIB)}),
     Before = {binaries(Vm), companion_memory(Vm)},
     Sockets = [begin
                    Socket = connect(Url, [{recbuf, 65536}]),
@@ -261,12 +313,16 @@ large_objects_take_no_memory(Config) ->
                    Socket
                end || _ <- [1, 2, 3]],
     Writer = connect(Url, [{recbuf, 65536}]),
-    ok = gen_tcp:send(Writer, ["PUT ", path(Url), " HTTP/1.1\r\nHost: x\r\nContent-Type: a/b\r\nContent-Length: ",
-                               integer_to_list(50 * ?MIB), "\r\n\r\n", crypto:strong_rand_bytes(10 * ?MIB)]),
+    ok = gen_tcp:send(Writer, ["PUT ", path(Url),
+                               " HTTP/1.1\r\nHost: x\r\nContent-Type: a/b\r\nContent-Length: ",
+                               integer_to_list(50 * ?MIB), "\r\n\r\n",
+                               crypto:strong_rand_bytes(10 * ?MIB)]),
     [{ok, _} = gen_tcp:recv(Socket, 1) || Socket <- Sockets],
     timer:sleep(1000),
-    {Binaries, Companion} = {binaries(Vm) - element(1, Before), companion_memory(Vm) - element(2, Before)},
-    ct:pal("three readers and a writer that wait: VM ~w KiB, companion ~w KiB", [Binaries div 1024, Companion div 1024]),
+    {Binaries, Companion} = {binaries(Vm) - element(1, Before),
+                             companion_memory(Vm) - element(2, Before)},
+    ct:pal("three readers and a writer that wait: VM ~w KiB, companion ~w KiB",
+           [Binaries div 1024, Companion div 1024]),
     ?assert(Binaries < 16 * ?MIB),
     ?assert(Companion < 24 * ?MIB),
     [gen_tcp:close(Socket) || Socket <- [Writer | Sockets]],
@@ -277,7 +333,7 @@ binaries(Vm) ->
     rpc(Vm, erlang, memory, [binary]).
 
 companion_memory(Vm) ->
-    {os_pid, Pid} = lists:keyfind(os_pid, 1, rpc(Vm, ringtail_port, status, [])),
+    {os_pid, Pid} = lists:keyfind(os_pid, 1, rpc(Vm, ringtail_companion, status, [])),
     {ok, Text} = file:read_file("/proc/" ++ integer_to_list(Pid) ++ "/status"),
     {match, [Kilobytes]} = re:run(Text, "VmRSS:\\s+(\\d+)", [{capture, all_but_first, list}]),
     list_to_integer(Kilobytes) * 1024.
@@ -286,8 +342,10 @@ chunked_upload(Config) ->
     Url = object(Config, "prod", "one", "b", "chunked"),
     Pieces = [crypto:strong_rand_bytes(Size) || Size <- [1, 1000, 100000, 300000, 1]],
     Chunks = [[integer_to_list(byte_size(Piece), 16), "\r\n", Piece, "\r\n"] || Piece <- Pieces],
-    {204, _, _} = ?HTTP:raw(Url, ["PUT ", path(Url), " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: a/b\r\n"
-                                  "Transfer-Encoding: chunked\r\n\r\n", Chunks, "0\r\n\r\n"]),
+    {204, _, _} = ?HTTP:raw(Url,
+                            ["PUT ", path(Url),
+                             " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: a/b\r\n"
+                             "Transfer-Encoding: chunked\r\n\r\n", Chunks, "0\r\n\r\n"]),
     ?assertEqual(iolist_to_binary(Pieces), element(3, ?HTTP:request(get, Url))).
 
 many_callers_at_once(Config) ->
@@ -309,11 +367,14 @@ parallel(Fun, List) ->
 no_atoms_from_outside(Config) ->
     Vm = vm(Config),
     Ask = fun(N) ->
-                  Name = "never" ++ integer_to_list(N) ++ integer_to_list(erlang:unique_integer([positive])),
+                  Name = "never" ++ integer_to_list(N)
+                      ++ integer_to_list(erlang:unique_integer([positive])),
                   get(Config, "/explore/clusters/" ++ Name ++ "/preflist"),
-                  ?HTTP:request(put, object(Config, "prod", "one", Name, Name), [{"X-Riak-Meta-" ++ Name, Name}], {"a/b", <<"x">>}),
+                  ?HTTP:request(put, object(Config, "prod", "one", Name, Name),
+                                [{"X-Riak-Meta-" ++ Name, Name}], {"a/b", <<"x">>}),
                   ?HTTP:request(get, object(Config, "prod", Name, Name, Name)),
-                  ?HTTP:request(get, object(Config, "prod", "one", Name, Name) ++ "?" ++ Name ++ "=1", [{"X-" ++ Name, Name}])
+                  ?HTTP:request(get, object(Config, "prod", "one", Name,
+                                            Name) ++ "?" ++ Name ++ "=1", [{"X-" ++ Name, Name}])
           end,
     [Ask(N) || N <- lists:seq(1, 5)],
     Before = rpc(Vm, erlang, system_info, [atom_count]),

@@ -40,7 +40,8 @@ dead_callers_leave_nothing(Config) ->
     Slow = object(Config, "tarpit", "default", "b", "k"),
     Sockets = [begin
                    Socket = connect(Slow, [{recbuf, 65536}]),
-                   ok = gen_tcp:send(Socket, ["GET ", path(Slow), "?timeout=3000 HTTP/1.1\r\nHost: x\r\n\r\n"]),
+                   ok = gen_tcp:send(Socket, ["GET ", path(Slow),
+                                              "?timeout=3000 HTTP/1.1\r\nHost: x\r\n\r\n"]),
                    Socket
                end || _ <- lists:seq(1, 20)],
     ok = ringtail_test_cluster:wait(fun() -> requests(Vm) >= 20 end),
@@ -55,7 +56,8 @@ companion_killed(Config) ->
          kill_companion(Vm),
          %% A read finds the next companion; a write that did not begin does, too.
          ?assertMatch({200, _, <<"x">>}, again(fun() -> ?HTTP:request(get, Url) end)),
-         ?assertMatch({204, _, _}, again(fun() -> ?HTTP:request(put, Url, [], {"a/b", <<"x">>}) end))
+         ?assertMatch({204, _,
+                       _}, again(fun() -> ?HTTP:request(put, Url, [], {"a/b", <<"x">>}) end))
      end || _ <- [1, 2, 3]],
     ?assertMatch({200, _, _}, get(Config, "/explore/clusters/prod/preflist")).
 
@@ -74,7 +76,7 @@ again(Request, Left) ->
     end.
 
 kill_companion(Vm) ->
-    {os_pid, Pid} = lists:keyfind(os_pid, 1, rpc(Vm, ringtail_port, status, [])),
+    {os_pid, Pid} = lists:keyfind(os_pid, 1, rpc(Vm, ringtail_companion, status, [])),
     [os:cmd("kill -9 " ++ integer_to_list(Pid)) || is_integer(Pid)].
 
 companion_killed_while_a_body_passes(Config) ->
@@ -85,8 +87,10 @@ companion_killed_while_a_body_passes(Config) ->
     ok = gen_tcp:send(Reader, ["GET ", path(Url), " HTTP/1.1\r\nHost: x\r\n\r\n"]),
     {ok, _} = gen_tcp:recv(Reader, 100000),
     Writer = connect(Url, [{recbuf, 65536}]),
-    ok = gen_tcp:send(Writer, ["PUT ", path(Url), " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: a/b\r\nContent-Length: ",
-                               integer_to_list(20 * ?MIB), "\r\n\r\n", crypto:strong_rand_bytes(10 * ?MIB)]),
+    ok = gen_tcp:send(Writer, ["PUT ", path(Url),
+                               " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: a/b\r\nContent-Length: ",
+                               integer_to_list(20 * ?MIB), "\r\n\r\n",
+                               crypto:strong_rand_bytes(10 * ?MIB)]),
     kill_companion(Vm),
     %% The reader sees that the body is short.
     ?assert(drained(Reader, 100000) < 20 * ?MIB),
@@ -107,7 +111,8 @@ primary_down(Config) ->
     Prod = proplists:get_value(prod, Config),
     [Node | _] = standin:nodes(Prod),
     Keys = [Key || N <- lists:seq(1, 100), Key <- ["down" ++ integer_to_list(N)],
-                   [{_, Owner}] <- [standin:rpc(Prod, Node, ringtail, primaries, [{<<"one">>, <<"b">>}, list_to_binary(Key)])],
+                   [{_, Owner}] <- [standin:rpc(Prod, Node, ringtail, primaries,
+                                                [{<<"one">>, <<"b">>}, list_to_binary(Key)])],
                    Owner =/= Node],
     [_, Other] = standin:nodes(Prod),
     Url = object(Config, "prod", "one", "b", hd(Keys)),
@@ -130,30 +135,42 @@ cluster_out_of_reach_and_back(Config) ->
     Path = "/explore/clusters/lab/preflist",
     {200, _, Map} = get(Config, Path),
     ok = standin:stop(Lab, Node),
-    ok = rpc(Vm, ringtail_clusters, refresh, ["lab", 20000]),
+    ok = rpc(Vm, ringtail_remote_clusters, refresh, ["lab", 20000]),
     timer:sleep(1100),
     {200, _, Map} = Stale = get(Config, Path),
     ?assertEqual("110 - \"Response is Stale\"", ?HTTP:header("Warning", Stale)),
     ?assert(list_to_integer(?HTTP:header("Age", Stale)) >= 1),
     {200, _, _} = Topology = get(Config, "/explore/clusters/lab/topology"),
     ?assert(is_list(?HTTP:header("Warning", Topology))),
-    {503, _, _} = get(Config, "/riak/primary/clusters/lab/types/default/buckets/b/keys/k?route=proxy"),
-    {503, _, _} = get(Config, "/explore/clusters/lab/bucket_types/default/buckets/b/keys/k/preflist"),
-    ?assertMatch(#{<<"clusters">> := #{<<"lab">> := #{<<"condition">> := <<"stale">>, <<"error">> := _}}},
+    {503, _, _} = get(Config,
+                      "/riak/primary/clusters/lab/types/default/buckets/b/keys/k?route=proxy"),
+    {503, _, _} = get(Config,
+                      "/explore/clusters/lab/bucket_types/default/buckets/b/keys/k/preflist"),
+    ?assertMatch(#{<<"clusters">> := #{<<"lab">> := #{<<"condition">> := <<"stale">>,
+                                                      <<"error">> := _}}},
                  ?HTTP:json(get(Config, "/ringtail/status"))),
     ok = standin:restart(Lab, Node),
     ok = standin:rpc(Lab, Node, ringtail, start, []),
     ok = ringtail_test_cluster:all_serving(Lab),
-    ok = ringtail_test_cluster:wait(fun() -> ?HTTP:header("Warning", get(Config, Path)) =:= undefined end),
-    ?assertMatch({404, _, _}, get(Config, "/riak/primary/clusters/lab/types/default/buckets/b/keys/k?route=proxy")).
+    ok = ringtail_test_cluster:wait(fun() -> ?HTTP:header("Warning",
+                                                          get(Config, Path)) =:= undefined end),
+    ?assertMatch({404, _, _}, get(Config,
+                                  "/riak/primary/clusters/lab/types/default/buckets/b/keys/k?route=proxy")).
 
 clusters_change_in_a_console(Config) ->
     Vm = vm(Config),
     {ok, Clusters} = rpc(Vm, application, get_env, [ringtail, clusters]),
     {prod, Seeds} = lists:keyfind(prod, 1, Clusters),
-    ok = rpc(Vm, application, set_env, [ringtail, clusters, [{new, Seeds}, {bad, []} | lists:keydelete(prod, 1, Clusters)]]),
-    ok = ringtail_test_cluster:wait(fun() -> element(1, get(Config, "/explore/clusters/new/preflist")) =:= 200 end),
-    ok = ringtail_test_cluster:wait(fun() -> element(1, get(Config, "/explore/clusters/prod/preflist")) =:= 404 end),
+    ok = rpc(Vm, application, set_env,
+             [ringtail, clusters, [{new, Seeds}, {bad, []} | lists:keydelete(prod, 1, Clusters)]]),
+    ok = ringtail_test_cluster:wait(fun() -> element(1,
+                                                     get(Config,
+                                                         "/explore/clusters/new/preflist")) =:= 200 end),
+    ok = ringtail_test_cluster:wait(fun() -> element(1,
+                                                     get(Config,
+                                                         "/explore/clusters/prod/preflist")) =:= 404 end),
     ?assertMatch(#{<<"problems">> := [_]}, ?HTTP:json(get(Config, "/ringtail/status"))),
     ok = rpc(Vm, application, set_env, [ringtail, clusters, Clusters]),
-    ok = ringtail_test_cluster:wait(fun() -> element(1, get(Config, "/explore/clusters/prod/preflist")) =:= 200 end).
+    ok = ringtail_test_cluster:wait(fun() -> element(1,
+                                                     get(Config,
+                                                         "/explore/clusters/prod/preflist")) =:= 200 end).

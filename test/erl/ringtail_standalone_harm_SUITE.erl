@@ -108,14 +108,14 @@ a_location_names_the_cluster_by_its_uuid_or_is_not_given(Config) ->
     Vm = vm(Config),
     Url = object(Config, "moved") ++ "?route=redirect",
     {307, _, _} = Redirect = ?HTTP:request(get, Url),
-    {ok, _, Uuid, _} = rpc(Vm, ringtail_clusters, identity, ["prod"]),
+    {ok, _, Uuid, _} = rpc(Vm, ringtail_remote_clusters, identity, ["prod"]),
     ?assertNotEqual(nomatch, string:find(?HTTP:header("Location", Redirect), Uuid)),
-    Forget = "fun(State) -> ets:delete(ringtail_clusters, {\"prod\", identity}), State end.",
-    _ = rpc(Vm, sys, replace_state, [ringtail_clusters, evaluated(Vm, Forget)]),
+    Forget = "fun(State) -> ets:delete(ringtail_remote_clusters, {\"prod\", identity}), State end.",
+    _ = rpc(Vm, sys, replace_state, [ringtail_remote_clusters, evaluated(Vm, Forget)]),
     {503, _, _} = Refused = ?HTTP:request(get, Url),
     ?assertEqual(undefined, ?HTTP:header("Location", Refused)),
     is_error(Refused, <<"not_asked_yet">>),
-    ok = rpc(Vm, ringtail_clusters, refresh, ["prod", 20000]),
+    ok = rpc(Vm, ringtail_remote_clusters, refresh, ["prod", 20000]),
     ?assertMatch({307, _, _}, ?HTTP:request(get, Url)).
 
 %% A fun of that VM's own, for it has none of this module's code.
@@ -128,10 +128,10 @@ evaluated(Vm, Text) ->
 no_password_in_reports_of_crashes(Config) ->
     Vm = vm(Config),
     File = filename:join(proplists:get_value(priv_dir, Config), "reports"),
-    {error, _} = {error, rpc(Vm, ringtail_clusters, failure, ["secret"])},
+    {error, _} = {error, rpc(Vm, ringtail_remote_clusters, failure, ["secret"])},
     ok = rpc(Vm, error_logger, logfile, [{open, File}]),
-    State = rpc(Vm, sys, get_state, [ringtail_clusters]),
-    ok = rpc(Vm, sys, terminate, [ringtail_clusters, on_purpose]),
+    State = rpc(Vm, sys, get_state, [ringtail_remote_clusters]),
+    ok = rpc(Vm, sys, terminate, [ringtail_remote_clusters, on_purpose]),
     ok = ringtail_test_cluster:wait(fun() -> is_reached(Vm) end),
     ok = rpc(Vm, error_logger, logfile, [close]),
     {ok, Reports} = file:read_file(File),
@@ -161,13 +161,13 @@ frames_of_any_kind_leave_the_companion_alive(Config) ->
         ++ [{Operation, list_to_tuple(lists:duplicate(N, 1))}
             || {Operation, _} <- [{cluster_close, []} | Good], N <- [0, 1, 9, 16]],
     [begin
-         Answer = rpc(Vm, ringtail_port, call, [Operation, Arguments, 20000]),
+         Answer = rpc(Vm, ringtail_companion, call, [Operation, Arguments, 20000]),
          ?assert(is_tuple(Answer)),
          ?assertNotMatch({_, _, {error, {internal, _}}}, {Operation, Arguments, Answer}),
          ?assertNotMatch({_, _, {error, {companion_died, _}}}, {Operation, Arguments, Answer})
      end || {Operation, Arguments} <- Requests],
     ?assertEqual(Before, companion(Vm)),
-    _ = rpc(Vm, ringtail_port, call, [cluster_close, {Handle}, 20000]).
+    _ = rpc(Vm, ringtail_companion, call, [cluster_close, {Handle}, 20000]).
 
 replaced(N, Term, List) ->
     list_to_tuple(lists:sublist(List, N - 1) ++ [Term | lists:nthtail(N, List)]).

@@ -61,7 +61,7 @@ a_timeout_beyond_all_timers_harms_nobody(Config) ->
     ok = gen_tcp:send(Reader, ["GET ", path(Url), " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
                                "\r\n"]),
     {ok, Begun} = gen_tcp:recv(Reader, 0),
-    Before = {rpc(Vm, erlang, whereis, [ringtail_port]), companion(Vm)},
+    Before = {rpc(Vm, erlang, whereis, [ringtail_companion]), companion(Vm)},
     [begin
          Query = "?timeout=" ++ Timeout,
          Answer = {Status, _, _} = ?HTTP:request(get, Url ++ Query),
@@ -72,7 +72,7 @@ a_timeout_beyond_all_timers_harms_nobody(Config) ->
          ?assertEqual({Timeout, Status =:= 200}, {Timeout, Local =:= 421})
      end || Timeout <- ["99999999999999999999", "4294967294", "4294967295", "18446744073709551616",
                         "-1", "abc", "", "1e3", "60000", "4294967293"]],
-    ?assertEqual(Before, {rpc(Vm, erlang, whereis, [ringtail_port]), companion(Vm)}),
+    ?assertEqual(Before, {rpc(Vm, erlang, whereis, [ringtail_companion]), companion(Vm)}),
     ?assert(drained(Reader, byte_size(Begun)) > 8 * ?MIB).
 
 drained(Socket, Got) ->
@@ -83,7 +83,7 @@ drained(Socket, Got) ->
 
 numbers_of_any_size_in_a_request_harm_nobody(Config) ->
     Vm = vm(Config),
-    Before = {rpc(Vm, erlang, whereis, [ringtail_port]), companion(Vm)},
+    Before = {rpc(Vm, erlang, whereis, [ringtail_companion]), companion(Vm)},
     Url = object(Config, "numbers"),
     {204, _, _} = stored(Url, <<"x">>),
     [begin
@@ -92,7 +92,7 @@ numbers_of_any_size_in_a_request_harm_nobody(Config) ->
          ?assertEqual({Query, Native div 100}, {Query, Status div 100})
      end || Number <- ["0", "-1", "99999999999999999999", "1.5", ""],
             Query <- ["?r=" ++ Number, "?pr=" ++ Number, "?vtag=" ++ Number]],
-    ?assertEqual(Before, {rpc(Vm, erlang, whereis, [ringtail_port]), companion(Vm)}).
+    ?assertEqual(Before, {rpc(Vm, erlang, whereis, [ringtail_companion]), companion(Vm)}).
 
 %% ---- Headers ----
 

@@ -1,7 +1,8 @@
 %% A stand-in cluster with the application in it, for the suites.
 -module(ringtail_test_cluster).
 
--export([start/1, bare/1, begin_all/1, all_serving/1, ours/0, serving/2, each/3, wait/1, wait/2, url/3]).
+-export([start/1, bare/1, begin_all/1, all_serving/1, ours/0, serving/2, each/3, wait/1, wait/2,
+         url/3]).
 
 %% The stand-in with our beams as patches, and the application on every node.
 start(Options) ->
@@ -18,7 +19,9 @@ start(Options) ->
 bare(Options) ->
     ok = find_standin(),
     ok = ringtail_test_http:start(),
-    {ok, C} = standin:start_cluster(Options#{patches => [ours(), filename:dirname(code:which(?MODULE))]}),
+    {ok,
+     C} = standin:start_cluster(Options#{patches => [ours(),
+                                                     filename:dirname(code:which(?MODULE))]}),
     C.
 
 begin_all(C) ->
@@ -34,8 +37,11 @@ ours() -> filename:dirname(code:which(ringtail)).
 
 %% Compiled by test/standin/build; a suite may be run from any build directory.
 find_standin() ->
-    Above = [filename:join(lists:duplicate(N, "..") ++ ["_build", "standin", "ebin"]) || N <- lists:seq(0, 8)],
-    Candidates = [Dir || Dir <- [os:getenv("STANDIN_EBIN", "") | from(ours(), Above) ++ from(element(2, file:get_cwd()), Above)],
+    Above = [filename:join(lists:duplicate(N, "..") ++ ["_build", "standin", "ebin"])
+             || N <- lists:seq(0, 8)],
+    Candidates = [Dir
+                  || Dir <- [os:getenv("STANDIN_EBIN", "") | from(ours(), Above)
+                             ++ from(element(2, file:get_cwd()), Above)],
                          filelib:is_regular(filename:join(Dir, "standin.beam"))],
     case {code:which(standin), Candidates} of
         {Loaded, _} when is_list(Loaded) -> ok;
@@ -45,13 +51,15 @@ find_standin() ->
 
 from(Base, Above) -> [filename:join(Base, Dir) || Dir <- Above].
 
-%% Until the node serves, knows every node that is up, and each has published its endpoints. In this order: a node without a
-%% snapshot knows no member either that has not published.
+%% Until the node serves, knows every node that is up, and each has published its endpoints. In this
+%% order: a node without a snapshot knows no member either that has not published.
 serving(C, Node) ->
     Ask = fun(Function, Args) -> standin:rpc(C, Node, ringtail_ring, Function, Args) end,
-    ok = wait(fun() -> {standin:rpc(C, Node, ringtail_routes, state, []), Ask(is_there, [])} =:= {serving, true} end),
+    ok = wait(fun() -> {standin:rpc(C, Node, ringtail_routes, state, []),
+                        Ask(is_there, [])} =:= {serving, true} end),
     wait(fun() ->
-                 Unpublished = [Other || Other <- standin:up_nodes(C), Ask(is_member, [Other]), Ask(endpoints, [Other]) =:= []],
+                 Unpublished = [Other || Other <- standin:up_nodes(C), Ask(is_member, [Other]),
+                                Ask(endpoints, [Other]) =:= []],
                  Unpublished =:= [] orelse {Node, Unpublished}
          end).
 
@@ -71,4 +79,5 @@ each(C, Fun, Nodes) -> [{Node, Fun(standin:url(C, Node))} || Node <- Nodes].
 
 %% The primary object route's address.
 url(Base, Type, {Bucket, Key}) ->
-    lists:append([Base, "/riak/primary/clusters/default/types/", Type, "/buckets/", Bucket, "/keys/", Key]).
+    lists:append([Base, "/riak/primary/clusters/default/types/", Type, "/buckets/", Bucket,
+                  "/keys/", Key]).

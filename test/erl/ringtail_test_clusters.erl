@@ -30,7 +30,7 @@ stop(Config) ->
 
 seeds(Cluster) -> [Url || {_, Url} <- standin:urls(Cluster)].
 
-reached(Vm, Name) -> element(1, rpc(Vm, ringtail_clusters, freshness, [Name])) =:= current.
+reached(Vm, Name) -> element(1, rpc(Vm, ringtail_remote_clusters, freshness, [Name])) =:= current.
 
 %% Takes connections and says nothing.
 tarpit() ->
@@ -57,4 +57,4 @@ object(Config, Cluster, Type, Bucket, Key) ->
     lists:append([standin_bare:url(vm(Config)), "/riak/primary/clusters/", Cluster,
                   "/types/", Type, "/buckets/", Bucket, "/keys/", Key]).
 
-requests(Vm) -> proplists:get_value(requests, rpc(Vm, ringtail_port, status, [])).
+requests(Vm) -> proplists:get_value(requests, rpc(Vm, ringtail_companion, status, [])).

@@ -1,5 +1,5 @@
-%% HTTP for the suites: one request on a connection of its own, and the answer as it came. OTP's own client is no use
-%% here: it follows a Retry-After by itself, for ever.
+%% HTTP for the suites: one request on a connection of its own, and the answer as it came. OTP's own
+%% client is no use here: it follows a Retry-After by itself, for ever.
 -module(ringtail_test_http).
 
 -export([start/0, request/2, request/3, request/4, header/2, json/1, raw/2]).
@@ -22,12 +22,15 @@ request(Method, Url, Headers, Body) ->
                 #{query := Q} -> "?" ++ Q;
                 _ -> ""
             end,
-    Line = [string:uppercase(atom_to_list(Method)), " ", Path, Query, " HTTP/1.1\r\nHost: ", Host, ":", integer_to_list(Port),
+    Line = [string:uppercase(atom_to_list(Method)), " ", Path, Query, " HTTP/1.1\r\nHost: ", Host,
+            ":", integer_to_list(Port),
             "\r\nConnection: close\r\n", [[Name, ": ", Value, "\r\n"] || {Name, Value} <- Headers]],
     Bytes = case Body of
                 none -> [Line, "\r\n"];
-                {Type, Data} -> [Line, "Content-Type: ", Type, "\r\nContent-Length: ", integer_to_list(iolist_size(Data)),
-                                 "\r\n\r\n", Data]
+                {Type, Data} ->
+                    [Line, "Content-Type: ", Type, "\r\nContent-Length: ",
+                     integer_to_list(iolist_size(Data)),
+                     "\r\n\r\n", Data]
             end,
     raw(Url, Bytes).
 

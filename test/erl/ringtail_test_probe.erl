@@ -11,11 +11,20 @@
 facts() ->
     #{routes => webmachine_router:get_routes(),
       registered => lists:sort(registered()),
-      tables => lists:sort([Name || Table <- ets:all(), Name <- [ets:info(Table, name)], Name =/= riak_kv_vnode]),
-      handlers => [gen_event:which_handlers(Manager) || Manager <- [riak_core_ring_events, riak_core_node_watcher_events]],
-      processes => lists:sort([Call || {_, Call} <- [{P, proc_lib:translate_initial_call(P)} || P <- processes()],
-                                       not lists:member(Call, [{erlang, apply, 2}, {proc_lib, init_p, 5}, {riak_kv_vnode, init, 1}])]),
-      ports => lists:sort([Name || {name, Name} <- [erlang:port_info(Port, name) || Port <- erlang:ports()]]),
+      tables => lists:sort([Name
+                            || Table <- ets:all(), Name <- [ets:info(Table, name)],
+                               Name =/= riak_kv_vnode]),
+      handlers => [gen_event:which_handlers(Manager)
+                   || Manager <- [riak_core_ring_events, riak_core_node_watcher_events]],
+      processes => lists:sort([Call
+                               || {_, Call} <- [{P, proc_lib:translate_initial_call(P)}
+                                                || P <- processes()],
+                                       not lists:member(Call, [{erlang, apply, 2},
+                                                               {proc_lib, init_p,
+                                                                5}, {riak_kv_vnode, init, 1}])]),
+      ports => lists:sort([Name
+                           || {name, Name} <- [erlang:port_info(Port, name)
+                                               || Port <- erlang:ports()]]),
       applications => lists:sort([App || {App, _, _} <- application:which_applications()])}.
 
 %% The engine's primaries against riak_core's for this many random keys, while the ring may
@@ -28,17 +37,18 @@ compare(Left, Rings) when Left =< 0 ->
     {ok, length(lists:usort(Rings))};
 compare(Left, Rings) ->
     Id = riak_core_ring_manager:get_ring_id(),
-    ok = ringtail_ring:refresh(5000),
+    ok = ringtail_ring_follower:refresh(5000),
     {ok, Ring} = riak_core_ring_manager:get_my_ring(),
     Results = [both(random_bkey(), Ring) || _ <- lists:seq(1, 100)],
-    case {riak_core_ring_manager:get_ring_id(), [Result || {Ours, Theirs, _} = Result <- Results, Ours =/= Theirs]} of
+    case {riak_core_ring_manager:get_ring_id(),
+          [Result || {Ours, Theirs, _} = Result <- Results, Ours =/= Theirs]} of
         {Id, []} -> compare(Left - 100, [erlang:phash2(riak_core_ring:all_owners(Ring)) | Rings]);
         {Id, [Different | _]} -> {differs, Different};
         _ -> compare(Left, Rings)
     end.
 
 both({Bucket, Key} = BKey, Ring) ->
-    {ok, Ours} = ringtail_place:primaries(Bucket, Key),
+    {ok, Ours} = ringtail_key_owners:primaries(Bucket, Key),
     N = proplists:get_value(n_val, riak_core_bucket:get_bucket(Bucket)),
     Theirs = riak_core_ring:preflist(riak_core_util:chash_key(BKey), Ring),
     {Ours, lists:sublist(Theirs, N), BKey}.
@@ -57,13 +67,16 @@ random_bkey() ->
 apl(Bucket, Key) ->
     N = proplists:get_value(n_val, riak_core_bucket:get_bucket(Bucket)),
     {ok, Ring} = riak_core_ring_manager:get_my_ring(),
-    riak_core_apl:get_apl_ann(riak_core_util:chash_key({Bucket, Key}), N, Ring, riak_core_node_watcher:nodes(riak_kv)).
+    riak_core_apl:get_apl_ann(riak_core_util:chash_key({Bucket, Key}), N, Ring,
+                              riak_core_node_watcher:nodes(riak_kv)).
 
 %% Riak's own primaries, up or not, each once.
 primary_nodes(Bucket, Key) ->
     N = proplists:get_value(n_val, riak_core_bucket:get_bucket(Bucket)),
     {ok, Ring} = riak_core_ring_manager:get_my_ring(),
-    lists:usort([Node || {_, Node} <- lists:sublist(riak_core_ring:preflist(riak_core_util:chash_key({Bucket, Key}), Ring), N)]).
+    lists:usort([Node
+                 || {_,
+                     Node} <- lists:sublist(riak_core_ring:preflist(riak_core_util:chash_key({Bucket, Key}), Ring), N)]).
 
 %% Sockets of this node that are connected to this port.
 connected_to(Port) ->
@@ -75,8 +88,10 @@ connected_to(Port) ->
 heap_of(Port) ->
     [Socket] = connected_to(Port),
     {connected, Pid} = erlang:port_info(Socket, connected),
-    [{garbage_collection, Settings}, {dictionary, Dictionary}] = process_info(Pid, [garbage_collection, dictionary]),
-    {proplists:get_value(min_heap_size, Settings), lists:keymember(ringtail_wm_object, 1, Dictionary)}.
+    [{garbage_collection, Settings}, {dictionary, Dictionary}] =
+        process_info(Pid, [garbage_collection, dictionary]),
+    {proplists:get_value(min_heap_size, Settings),
+     lists:keymember(ringtail_wm_object, 1, Dictionary)}.
 
 %% What waits for the process that serves the connection from this port, and what it watches.
 left_at(Port) ->
@@ -87,10 +102,14 @@ left_at(Port) ->
 
 %% The least heap before, during and after a request, and after one that follows one that broke off.
 room_made() ->
-    Least = fun() -> {_, Settings} = process_info(self(), garbage_collection), proplists:get_value(min_heap_size, Settings) end,
-    Begin = fun() -> {ok, _} = ringtail_wm_object:init([{query_element, 1}]), Least() end,
+    Least = fun() -> {_, Settings} = process_info(self(), garbage_collection),
+                proplists:get_value(min_heap_size, Settings) end,
+    Begin =
+        fun() -> {ok, _} = ringtail_wm_object:init([{origin, ringtail_node_source},
+                                                    {query_element, 1}]), Least() end,
     RD = wrq:set_response_code(200, wrq:create('GET', {1, 1}, "/", mochiweb_headers:empty())),
-    End = fun() -> {true, RD, context} = ringtail_wm_object:finish_request(RD, context), Least() end,
+    End = fun() -> {true, RD, context} = ringtail_wm_object:finish_request(RD, context),
+              Least() end,
     Before = Least(),
     Whole = [Begin(), End()],
     BrokenOff = [Begin(), Begin(), End()],
@@ -100,10 +119,10 @@ room_made() ->
 %% as one, and its answer.
 reloaded() ->
     {ok, Ring, _} = ringtail_ring:ring(),
-    Server = whereis(ringtail_ring),
+    Server = whereis(ringtail_ring_follower),
     1 = erlang:trace(Server, true, [call, send]),
     _ = erlang:trace_pattern({ets, insert, 2}, true, []),
-    Answer = ringtail_ring:reload(Ring, 20000),
+    Answer = ringtail_ring_follower:reload(Ring, 20000),
     _ = erlang:trace_pattern({ets, insert, 2}, false, []),
     1 = erlang:trace(Server, false, [call, send]),
     Delivered = erlang:trace_delivered(Server),
@@ -112,7 +131,8 @@ reloaded() ->
 
 done(Server) ->
     receive
-        {trace, Server, call, {ets, insert, [ringtail_snapshot, Objects]}} when is_list(Objects) ->
+        {trace, Server, call, {ets, insert, [ringtail_ring_snapshot, Objects]}}
+          when is_list(Objects) ->
             [{inserted, lists:sort([element(1, Object) || Object <- Objects])} | done(Server)];
         {trace, Server, send, {_, ok}, _} ->
             [answered | done(Server)];
@@ -141,14 +161,17 @@ late_answers() ->
 
 %% Puts this into the snapshot, by its owner's hand, and gives what was there.
 replaced(Key, Value) ->
-    [{Key, Before}] = ets:lookup(ringtail_snapshot, Key),
-    _ = sys:replace_state(ringtail_ring,
-                          fun(State) -> ets:insert(ringtail_snapshot, {Key, Value}), State end),
+    [{Key, Before}] = ets:lookup(ringtail_ring_snapshot, Key),
+    _ = sys:replace_state(ringtail_ring_follower,
+                          fun(State) ->
+                                  ets:insert(ringtail_ring_snapshot, {Key, Value}), State end),
     {ok, Before}.
 
 %% ---- Changes of the ring ----
 
 mark(Ring, Value) -> {new_ring, riak_core_ring:update_meta(ringtail_test, Value, Ring)}.
 own(Ring, {Index, Owner}) -> {new_ring, riak_core_ring:transfer_node(Index, Owner, Ring)}.
-add_member(Ring, Name) -> {new_ring, riak_core_ring:add_member(node(), Ring, binary_to_atom(Name, utf8))}.
-remove_member(Ring, Name) -> {new_ring, riak_core_ring:remove_member(node(), Ring, binary_to_atom(Name, utf8))}.
+add_member(Ring, Name) ->
+    {new_ring, riak_core_ring:add_member(node(), Ring, binary_to_atom(Name, utf8))}.
+remove_member(Ring, Name) ->
+    {new_ring, riak_core_ring:remove_member(node(), Ring, binary_to_atom(Name, utf8))}.

@@ -1,10 +1,12 @@
-%% @doc A scripted HTTP server: for each request a fun says what goes over the wire. Requests are read by OTP's own
-%% parser and not by ours.
+%% @doc A scripted HTTP server: for each request a fun says what goes over the wire. Requests are
+%% read by OTP's own parser and not by ours.
 %%
-%% The script gets a map (n: how many requests came before over all connections, conn: the same for connections, method,
-%% path, headers in lower case) and returns a list of: `{send, Iodata}', `{send_many, Count, Iodata}', `read_body',
-%% `{read, Bytes}', `{sleep, Ms}', `hang', `close', `reset', `{tell, Pid, Term}'. At its end the connection stays open
-%% for the next request. `read_body' stores how many bytes came, and their hash: see bodies/1.
+%% The script gets a map (n: how many requests came before over all connections, conn: the same for
+%% connections, method, path, headers in lower case) and returns a list of: `{send, Iodata}',
+%% `{send_many, Count, Iodata}', `read_body',
+%% `{read, Bytes}', `{sleep, Ms}', `hang', `close', `reset', `{tell, Pid, Term}'. At its end the
+%% connection stays open for the next request. `read_body' stores how many bytes came, and their
+%% hash: see bodies/1.
 -module(ringtail_test_server).
 
 -export([start/1, start/2, stop/1, port/1, requests/1, accepted/1, open/1, bodies/1]).
@@ -18,9 +20,13 @@ start(Script, Module, Options) ->
     Pid = spawn(fun() ->
                         Table = ets:new(?MODULE, [public, ordered_set]),
                         ets:insert(Table, [{requests, 0}, {accepted, 0}, {open, 0}]),
-                        {ok, Listen} = Module:listen(0, [binary, {active, false}, {reuseaddr, true}, {backlog, 512},
-                                                         {ip, {127, 0, 0, 1}}, {nodelay, true} | Options]),
-                        {ok, {_, Port}} = case Module of gen_tcp -> inet:sockname(Listen); ssl -> ssl:sockname(Listen) end,
+                        {ok, Listen} = Module:listen(0,
+                                                     [binary, {active, false}, {reuseaddr, true},
+                                                      {backlog, 512},
+                                                      {ip, {127, 0, 0, 1}}, {nodelay,
+                                                                             true} | Options]),
+                        {ok, {_, Port}} = case Module of gen_tcp -> inet:sockname(Listen); ssl ->
+                                                  ssl:sockname(Listen) end,
                         Self ! {self(), Table, Port},
                         Acceptor = spawn_link(fun() -> accept(Module, Listen, Table, Script) end),
                         process_flag(trap_exit, true),
@@ -99,7 +105,8 @@ loop(Module, Socket, Table, Script, Conn) ->
             Headers = headers(Module, Socket),
             setopts(Module, Socket, [{packet, raw}]),
             N = ets:update_counter(Table, requests, 1) - 1,
-            Request = #{n => N, conn => Conn, method => name(Method), path => Path, headers => Headers},
+            Request = #{n => N, conn => Conn, method => name(Method), path => Path,
+                        headers => Headers},
             case play(Script(Request), Module, Socket, Table, Request) of
                 next -> loop(Module, Socket, Table, Script, Conn);
                 over -> ok
@@ -111,7 +118,8 @@ loop(Module, Socket, Table, Script, Conn) ->
 headers(Module, Socket) ->
     case Module:recv(Socket, 0) of
         {ok, http_eoh} -> [];
-        {ok, {http_header, _, Name, _, Value}} -> [{string:lowercase(name(Name)), Value} | headers(Module, Socket)]
+        {ok, {http_header, _, Name, _, Value}} ->
+            [{string:lowercase(name(Name)), Value} | headers(Module, Socket)]
     end.
 
 play([], _, _, _, _) ->
@@ -149,7 +157,9 @@ step(read_body, Module, Socket, Table, #{n := N, headers := Headers}) ->
     Read = case proplists:get_value(<<"transfer-encoding">>, Headers) of
                <<"chunked">> -> read_chunks(Module, Socket, 0, Hash);
                undefined ->
-                   read_length(Module, Socket, binary_to_integer(proplists:get_value(<<"content-length">>, Headers)), 0, Hash)
+                   read_length(Module, Socket,
+                               binary_to_integer(proplists:get_value(<<"content-length">>,
+                                                                     Headers)), 0, Hash)
            end,
     case Read of
         {ok, Size, Hash1} -> ets:insert(Table, {{body, N}, {Size, crypto:hash_final(Hash1)}}), ok;
@@ -159,7 +169,9 @@ step(read_body, Module, Socket, Table, #{n := N, headers := Headers}) ->
 read_length(_, _, 0, Size, Hash) -> {ok, Size, Hash};
 read_length(Module, Socket, Left, Size, Hash) ->
     case Module:recv(Socket, min(Left, 65536)) of
-        {ok, D} -> read_length(Module, Socket, Left - byte_size(D), Size + byte_size(D), crypto:hash_update(Hash, D));
+        {ok, D} ->
+            read_length(Module, Socket, Left - byte_size(D), Size + byte_size(D),
+                        crypto:hash_update(Hash, D));
         Error -> Error
     end.
 
@@ -172,7 +184,9 @@ read_chunks(Module, Socket, Size, Hash) ->
                 0 -> {ok, <<"\r\n">>} = Module:recv(Socket, 2), {ok, Size, Hash};
                 Length ->
                     case read_length(Module, Socket, Length, Size, Hash) of
-                        {ok, Size1, Hash1} -> {ok, <<"\r\n">>} = Module:recv(Socket, 2), read_chunks(Module, Socket, Size1, Hash1);
+                        {ok, Size1, Hash1} ->
+                            {ok, <<"\r\n">>} = Module:recv(Socket, 2),
+                            read_chunks(Module, Socket, Size1, Hash1);
                         Error -> Error
                     end
             end;

@@ -27,7 +27,7 @@ stop(Config) ->
 
 is_reached(Vm) ->
     rpc(Vm, ringtail_routes, state, []) =:= serving
-        andalso element(1, rpc(Vm, ringtail_clusters, freshness, ["prod"])) =:= current.
+        andalso element(1, rpc(Vm, ringtail_remote_clusters, freshness, ["prod"])) =:= current.
 
 vm(Config) -> proplists:get_value(vm, Config).
 rpc(Vm, Module, Function, Args) -> standin_bare:rpc(Vm, Module, Function, Args).
@@ -80,11 +80,11 @@ connect(Url, Options) ->
 is_error(Answer, Code) ->
     ?assertMatch(#{<<"error">> := Code, <<"message">> := _}, ?HTTP:json(Answer)).
 
-companion(Vm) -> proplists:get_value(os_pid, rpc(Vm, ringtail_port, status, [])).
+companion(Vm) -> proplists:get_value(os_pid, rpc(Vm, ringtail_companion, status, [])).
 
 none_left(Config) ->
     Vm = vm(Config),
-    Requests = fun() -> proplists:get_value(requests, rpc(Vm, ringtail_port, status, [])) end,
+    Requests = fun() -> proplists:get_value(requests, rpc(Vm, ringtail_companion, status, [])) end,
     ok = ringtail_test_cluster:wait(fun() -> Requests() =:= 0 end, 60000).
 
 until_closed(Socket, Got) ->

@@ -1,7 +1,9 @@
 %% @doc What the suites share: where the project is, the recorded vectors, generators of nodes.
 -module(ringtail_test_util).
 
--export([root/0, vectors/1, lines/1, json_file/1, ring_names/0, ring_bytes/1, hex/1, get/2, atom/1, source/1]).
+-export([root/0, vectors/1, lines/1, json_file/1, ring_names/0, ring_bytes/1, hex/1, get/2, atom/1,
+         source/1,
+         sources/0]).
 
 %% The directory of rebar.config, found upwards from this module's beam.
 root() ->
@@ -14,8 +16,15 @@ up(Dir) ->
         false when Dir =/= "/" -> up(filename:dirname(Dir))
     end.
 
+%% The path of a source of ours, in whatever room it is; where there is none, of none.
 source(Name) ->
-    filename:join([root(), "erl_src", Name]).
+    case [Source || Source <- sources(), filename:basename(Source) =:= Name] of
+        [Source] -> Source;
+        [] -> filename:join([root(), "erl_src", Name])
+    end.
+
+sources() ->
+    filelib:wildcard(filename:join([root(), "erl_src", "**", "*.erl"])).
 
 vectors(Name) ->
     filename:join([root(), "test", "vectors", Name]).

@@ -17,7 +17,9 @@ cluster_test_() ->
              fun listings/1, fun conditional_put/1, fun tombstones_are_reaped/1],
     {setup, fun() -> {ok, C} = standin:start_cluster(#{nodes => 4, types => ?TYPES}), C end,
      fun standin:stop_cluster/1,
-     fun(C) -> [{timeout, 120, {atom_to_list(element(2, erlang:fun_info(T, name))), fun() -> T(C) end}} || T <- Tests] end}.
+     fun(C) ->
+             [{timeout, 120, {atom_to_list(element(2, erlang:fun_info(T, name))),
+                              fun() -> T(C) end}} || T <- Tests] end}.
 
 membership_test_() -> {timeout, 180, fun membership/0}.
 
@@ -28,10 +30,15 @@ agree(C) ->
     [First | _] = Rings,
     ?assertEqual(4, lists:sum([N || {_, {N, _}} <- riak_core_ring:ring_version(First)])),
     [?assertEqual(riak_core_ring:all_owners(First), riak_core_ring:all_owners(R)) || R <- Rings],
-    ?assertEqual(lists:zip(Nodes, Nodes), [{riak_core_ring:owner_node(R), N} || {R, N} <- lists:zip(Rings, Nodes)]),
+    ?assertEqual(lists:zip(Nodes, Nodes),
+                 [{riak_core_ring:owner_node(R), N} || {R, N} <- lists:zip(Rings, Nodes)]),
     [?assertEqual([{N, valid} || N <- Nodes], riak_core_ring:all_member_status(R)) || R <- Rings],
     %% Four in a row are four nodes.
-    [?assertEqual(4, length(lists:usort([N || {_, N} <- lists:sublist(riak_core_ring:preflist(<<(I):160>>, First), 4)])))
+    [?assertEqual(4,
+                  length(lists:usort([N
+                                      || {_,
+                                          N} <- lists:sublist(riak_core_ring:preflist(<<(I):160>>,
+                                                                                      First), 4)])))
      || {I, _} <- riak_core_ring:all_owners(First)].
 
 native_route_crosses_nodes(C) ->
@@ -74,11 +81,14 @@ fallback_and_back(C) ->
     end).
 
 wrote(C, Node, {T, B, K}, Query) ->
-    {Code, _, _, Body} = standin_kv_client:request(C, Node, "PUT", lists:concat(["/types/", T, "/buckets/", B, "/keys/", K, Query]),
+    {Code, _, _, Body} = standin_kv_client:request(C, Node, "PUT",
+                                                   lists:concat(["/types/", T, "/buckets/", B,
+                                                                 "/keys/", K, Query]),
                                                    [{"Content-Type", "text/plain"}], <<"v">>),
     {Code, iolist_to_binary(Body)}.
 
-read(C, Node, {T, B, K}, Query) -> get(C, Node, lists:concat(["/types/", T, "/buckets/", B, "/keys/", K, Query])).
+read(C, Node, {T, B, K}, Query) ->
+    get(C, Node, lists:concat(["/types/", T, "/buckets/", B, "/keys/", K, Query])).
 
 quorums_mean_something(C) ->
     [N1 | _] = Nodes = standin:nodes(C),
@@ -112,7 +122,8 @@ killed_node_disappears_and_returns(C) ->
     ?assertNotEqual(Old, standin:url(C, N4)),
     %% Port, environment and membership are as they should be after it.
     #{port := Port} = uri_string:parse(standin:url(C, N4)),
-    ?assertEqual({ok, [{"127.0.0.1", Port}]}, standin:rpc(C, N4, application, get_env, [riak_api, http])),
+    ?assertEqual({ok, [{"127.0.0.1", Port}]},
+                 standin:rpc(C, N4, application, get_env, [riak_api, http])),
     ?assertEqual(valid, riak_core_ring:member_status(standin:ring(C, N4), N4)).
 
 ring_change_arrives(C) ->
@@ -121,8 +132,11 @@ ring_change_arrives(C) ->
     ok = standin:rpc(C, N1, standin_node, eval,
                      ["{ok, _} = riak_core_ring_manager:ring_trans(fun(R, _) -> "
                       "{new_ring, riak_core_ring:update_member_meta(node(), R, node(), port, 7)} end, []), ok."]),
-    ok = eventually(fun() -> [7, 7, 7, 7] =:= [riak_core_ring:get_member_meta(standin:ring(C, N), N1, port) || N <- Nodes] end, 1000),
-    [?assert(standin:rpc(C, N, riak_core_ring_manager, get_ring_id, []) > Id) || {N, Id} <- lists:zip(Nodes, Ids)],
+    ok = eventually(fun() -> [7, 7, 7,
+                              7] =:= [riak_core_ring:get_member_meta(standin:ring(C, N), N1, port)
+                                      || N <- Nodes] end, 1000),
+    [?assert(standin:rpc(C, N, riak_core_ring_manager, get_ring_id, []) > Id)
+     || {N, Id} <- lists:zip(Nodes, Ids)],
     %% The ring that readers get is marked, the raw one is not.
     {ok, My} = standin:rpc(C, N1, riak_core_ring_manager, get_my_ring, []),
     ?assertEqual({ok, true}, riak_core_ring:get_meta(riak_core_ring_tainted, My)),
@@ -168,7 +182,9 @@ moving_ring_loses_nothing(C) ->
                    %% Read, then write with what was read: one version stays.
                    {200, _, Headers, _} = standin_kv_client:request(C, N2, "GET", P, [], none),
                    Clock = standin_wm_client:header("x-riak-vclock", Headers),
-                   {204, _, _, _} = standin_kv_client:request(C, N2, "PUT", P, [{"Content-Type", "text/plain"}, {"X-Riak-Vclock", Clock}],
+                   {204, _, _, _} = standin_kv_client:request(C, N2, "PUT", P,
+                                                              [{"Content-Type", "text/plain"},
+                                                               {"X-Riak-Vclock", Clock}],
                                                              integer_to_binary(R))
                end || P <- Paths] || R <- lists:seq(1, 10)],
     ?assert(standin:stop_storm(C, N1) > 0),
@@ -182,7 +198,9 @@ custom_keyfun(C) ->
     ok = standin:create_type(C, <<"custom">>, [{chash_keyfun, {standin_keyfun, first_byte}}]),
     Props = standin:rpc(C, N1, riak_core_bucket, get_bucket, [{<<"custom">>, <<"b">>}]),
     ?assertEqual({standin_keyfun, first_byte}, proplists:get_value(chash_keyfun, Props)),
-    Hash = fun(K) -> standin:rpc(C, N1, riak_core_util, chash_key, [{{<<"custom">>, <<"b">>}, K}]) end,
+    Hash = fun(K) ->
+                   standin:rpc(C, N1, riak_core_util, chash_key,
+                               [{{<<"custom">>, <<"b">>}, K}]) end,
     ?assertEqual(Hash(<<"abc">>), Hash(<<"axyz">>)),
     ?assertNotEqual(Hash(<<"abc">>), Hash(<<"bbc">>)),
     204 = put(C, N1, {"custom", "b", "abc"}, <<"v">>),
@@ -203,14 +221,17 @@ listings(C) ->
     ?assertEqual(<<"/ping">>, proplists:get_value(<<"riak_kv_wm_ping">>, Resources)).
 
 get_json(C, Node, Path) ->
-    {Code, _, _, Body} = standin_kv_client:request(C, Node, "GET", Path, [{"Accept", "application/json"}], none),
+    {Code, _, _, Body} = standin_kv_client:request(C, Node, "GET", Path,
+                                                   [{"Accept", "application/json"}], none),
     {Code, iolist_to_binary(Body)}.
 
 conditional_put(C) ->
     [N1 | _] = standin:nodes(C),
     Path = {"n3", "cond", "k"},
     Put = fun(Headers) ->
-        {Code, _, _, _} = standin_kv_client:request(C, N1, "PUT", Path, [{"Content-Type", "text/plain"} | Headers], <<"v">>),
+        {Code, _, _, _} = standin_kv_client:request(C, N1, "PUT", Path,
+                                                    [{"Content-Type", "text/plain"} | Headers],
+                                                    <<"v">>),
         Code
     end,
     ?assertEqual(204, Put([{"If-None-Match", "*"}])),
@@ -238,7 +259,8 @@ membership() ->
         [N1, N2, N3] = standin:nodes(C),
         Paths = [{"n1", "moves", integer_to_list(I)} || I <- lists:seq(1, 300)],
         [204 = put(C, N1, P, <<"v">>) || P <- Paths],
-        Whole = fun(Node) -> ?assertEqual([], [P || P <- Paths, get(C, Node, P) =/= {200, <<"v">>}]) end,
+        Whole = fun(Node) ->
+                        ?assertEqual([], [P || P <- Paths, get(C, Node, P) =/= {200, <<"v">>}]) end,
         %% One more.
         {ok, N4} = standin:add_node(C, #{}),
         ok = standin:join(C, N4, #{flip => each}),
@@ -252,11 +274,15 @@ membership() ->
         Self = self(),
         spawn_link(fun() -> ok = standin:leave(C, N2, #{pace => 60}), Self ! left end),
         ok = eventually(fun() -> riak_core_ring:member_status(standin:ring(C, N3), N2) =:= leaving
-                                 andalso riak_core_ring:pending_changes(standin:ring(C, N3)) =/= [] end),
+                                 andalso riak_core_ring:pending_changes(standin:ring(C,
+                                                                                     N3)) =/= [] end),
         R1 = standin:ring(C, N3),
         ?assertEqual(Sum(R0) + 1, Sum(R1)),
         ?assertEqual(riak_core_ring:all_owners(R0), riak_core_ring:all_owners(R1)),
-        ok = eventually(fun() -> [S || {_, _, _, _, S} <- riak_core_ring:pending_changes(standin:ring(C, N3)), S =:= complete] =/= [] end),
+        ok = eventually(fun() -> [S
+                                  || {_, _, _, _,
+                                      S} <- riak_core_ring:pending_changes(standin:ring(C, N3)),
+                                      S =:= complete] =/= [] end),
         Whole(N1),
         receive left -> ok after 60000 -> error(did_not_leave) end,
         ok = standin:settle(C),

@@ -8,11 +8,13 @@
 -import(standin_kv_client, [put/4, get/3, key_at/4]).
 
 all_test_() ->
-    [{timeout, 90, T} || T <- [fun security/0, fun security_over_http/0, fun boot_delay/0, fun http_between_nodes_is_counted/0,
-                               fun address_taken_over/0, fun indexes/0, fun patches_come_first/0,
-                               fun restart_keeps_or_forgets/0, fun stop_leaves_nothing/0,
-                               fun nodes_end_with_their_controller/0, fun failed_start_says_why/0,
-                               fun script/0]].
+    [{timeout, 90, T}
+     || T <- [fun security/0, fun security_over_http/0, fun boot_delay/0,
+              fun http_between_nodes_is_counted/0,
+              fun address_taken_over/0, fun indexes/0, fun patches_come_first/0,
+              fun restart_keeps_or_forgets/0, fun stop_leaves_nothing/0,
+              fun nodes_end_with_their_controller/0, fun failed_start_says_why/0,
+              fun script/0]].
 
 with(Options, Fun) ->
     {ok, C} = standin:start_cluster(Options),
@@ -24,12 +26,14 @@ security() ->
     Users = [{"reader", "secret", [{"t", ["riak_kv.get"]}]},
              {"writer", "geheim", [{{"t", "b"}, ["riak_kv.get", "riak_kv.put", "riak_kv.delete"]}]},
              {"both", "x:y", [{any, ["riak_kv.get", "riak_kv.put"]}]}],
-    with(#{nodes => 2, https => true, types => [{<<"t">>, [{n_val, 1}]}], security => Users}, fun(C) ->
+    with(#{nodes => 2, https => true, types => [{<<"t">>, [{n_val, 1}]}], security => Users},
+         fun(C) ->
         [N1 | _] = standin:nodes(C),
         #{cacertfile := CA} = standin:tls(C),
         Ask = fun(User, Method, Bucket) ->
             %% By name: httpc of OTP 25 does not match an address.
-            Url = re:replace(standin:url(C, N1, https), "127.0.0.1", "localhost", [{return, list}]) ++ "/types/t/buckets/" ++ Bucket ++ "/keys/k",
+            Url = re:replace(standin:url(C, N1, https), "127.0.0.1", "localhost", [{return, list}])
+                ++ "/types/t/buckets/" ++ Bucket ++ "/keys/k",
             Auth = [{"authorization", "Basic " ++ base64:encode_to_string(User)} || User =/= none],
             Request = case Method of put -> {Url, Auth, "text/plain", "v"}; _ -> {Url, Auth} end,
             Tls = [{verify, verify_peer}, {cacertfile, CA}],
@@ -44,12 +48,14 @@ security() ->
         ?assertMatch({204, _}, Ask("writer:geheim", put, "b")),
         ?assertEqual({200, "v"}, Ask("writer:geheim", get, "b")),
         ?assertEqual({200, "v"}, Ask("reader:secret", get, "b")),
-        ?assertEqual({403, "Permission denied: User 'reader' does not have 'riak_kv.put' on t/b"}, Ask("reader:secret", put, "b")),
+        ?assertEqual({403, "Permission denied: User 'reader' does not have 'riak_kv.put' on t/b"},
+                     Ask("reader:secret", put, "b")),
         ?assertMatch({403, _}, Ask("reader:secret", delete, "b")),
         ?assertMatch({403, _}, Ask("writer:geheim", get, "other")),
         ?assertMatch({404, _}, Ask("both:x:y", get, "other")),
         %% A grant that is taken away holds at once, on every node.
-        ok = standin:rpc(C, N1, riak_core_security, add_revoke, [["writer"], {"t", "b"}, ["riak_kv.get"]]),
+        ok = standin:rpc(C, N1, riak_core_security, add_revoke,
+                         [["writer"], {"t", "b"}, ["riak_kv.get"]]),
         ?assertMatch({403, _}, Ask("writer:geheim", get, "b")),
         ok = standin:rpc(C, N1, riak_core_security, disable, []),
         ?assertEqual({200, "v"}, Ask(none, get, "b"))
@@ -58,7 +64,8 @@ security() ->
 security_over_http() ->
     with(#{nodes => 1, security => true}, fun(C) ->
         [N1] = standin:nodes(C),
-        ?assertEqual({426, <<"Security is enabled and Riak does not accept credentials over HTTP. Try HTTPS instead.">>},
+        ?assertEqual({426,
+                      <<"Security is enabled and Riak does not accept credentials over HTTP. Try HTTPS instead.">>},
                      get(C, N1, "/buckets/b/keys/k")),
         ?assertMatch({426, _}, get(C, N1, "/ping"))
     end).
@@ -95,7 +102,8 @@ http_between_nodes_is_counted() ->
         Url = lists:concat([standin:url(C, N1), "/types/", T, "/buckets/", B, "/keys/", K]),
         Fetch = fun(Node) ->
             {ok, {{_, 200, _}, _, Body}} =
-                standin:rpc(C, Node, httpc, request, [get, {Url, [{"connection", "close"}]}, [], [{body_format, binary}]]),
+                standin:rpc(C, Node, httpc, request,
+                            [get, {Url, [{"connection", "close"}]}, [], [{body_format, binary}]]),
             ?assertEqual(Value, Body)
         end,
         Fetch(N2),
@@ -125,20 +133,28 @@ address_taken_over() ->
     end).
 
 indexes() ->
-    with(#{nodes => 2, ring_size => 8, backend => riak_kv_eleveldb_backend, types => [{<<"t">>, []}]}, fun(C) ->
+    with(#{nodes => 2, ring_size => 8, backend => riak_kv_eleveldb_backend,
+           types => [{<<"t">>, []}]}, fun(C) ->
         [N1, N2] = standin:nodes(C),
         [begin
              {204, _, _, _} = standin_kv_client:request(C, N1, "PUT", {"t", "b", [K]},
-                                                        [{"Content-Type", "text/plain"}, {"x-riak-index-age_int", integer_to_list(K)}], <<"v">>)
+                                                        [{"Content-Type", "text/plain"},
+                                                         {"x-riak-index-age_int",
+                                                          integer_to_list(K)}], <<"v">>)
          end || K <- lists:seq($a, $j)],
-        Json = fun(Path) -> {200, Body} = get(C, N2, "/types/t/buckets/b/index/" ++ Path), mochijson2:decode(Body) end,
+        Json = fun(Path) -> {200, Body} = get(C, N2, "/types/t/buckets/b/index/" ++ Path),
+                   mochijson2:decode(Body) end,
         ?assertEqual({struct, [{<<"keys">>, [<<"b">>, <<"c">>, <<"d">>]}]}, Json("$key/b/d")),
         ?assertEqual({struct, [{<<"keys">>, [<<"c">>]}]}, Json("age_int/99")),
-        ?assertEqual({struct, [{<<"results">>, [{struct, [{<<"98">>, <<"b">>}]}, {struct, [{<<"99">>, <<"c">>}]}]}]},
+        ?assertEqual({struct,
+                      [{<<"results">>, [{struct, [{<<"98">>, <<"b">>}]},
+                                        {struct, [{<<"99">>, <<"c">>}]}]}]},
                      Json("age_int/98/99?return_terms=true")),
-        {struct, [{<<"keys">>, [<<"a">>, <<"b">>, <<"c">>, <<"d">>]}, {<<"continuation">>, More}]} = Json("$key/a/z?max_results=4"),
+        {struct, [{<<"keys">>, [<<"a">>, <<"b">>, <<"c">>, <<"d">>]}, {<<"continuation">>, More}]} =
+            Json("$key/a/z?max_results=4"),
         Next = mochiweb_util:urlencode([{"continuation", binary_to_list(More)}]),
-        ?assertMatch({struct, [{<<"keys">>, [<<"e">>, <<"f">>, <<"g">>, <<"h">>]}, _]}, Json("$key/a/z?max_results=4&" ++ Next)),
+        ?assertMatch({struct, [{<<"keys">>, [<<"e">>, <<"f">>, <<"g">>, <<"h">>]}, _]},
+                     Json("$key/a/z?max_results=4&" ++ Next)),
         ?assertMatch({400, _}, get(C, N1, "/types/t/buckets/b/index/age_int/x/y"))
     end).
 
@@ -218,13 +234,18 @@ failed_start_says_why() ->
 %% --- the script ---
 
 script() ->
-    {Port, [Line, _], State} = run_script(["--nodes", "2", "--type", "t=[{n_val, 1}]", "--https"], 2),
+    {Port, [Line, _], State} = run_script(["--nodes", "2", "--type", "t=[{n_val, 1}]", "--https"],
+                                          2),
     [Name, "http://127.0.0.1:" ++ _ = Url, "https://127.0.0.1:" ++ _] = string:tokens(Line, " "),
     {ok, {{_, 200, _}, _, "OK"}} = httpc:request(Url ++ "/ping"),
-    ?assertEqual("1\n", rpc_script(State, Name, "proplists:get_value(n_val, riak_core_bucket_type:get(<<\"t\">>)).")),
+    ?assertEqual("1\n", rpc_script(State, Name,
+                                   "proplists:get_value(n_val, riak_core_bucket_type:get(<<\"t\">>)).")),
     ?assertMatch("standin: error: " ++ _, rpc_script(State, Name, "error(oops)")),
     {os_pid, Pid} = erlang:port_info(Port, os_pid),
-    [Dir] = string:split(string:trim(rpc_script(State, Name, "filename:dirname(element(2, file:get_cwd()))"), both, "\"\n"), "\n"),
+    [Dir] =
+        string:split(string:trim(rpc_script(State, Name,
+                                            "filename:dirname(element(2, file:get_cwd()))"), both,
+                                            "\"\n"), "\n"),
     ?assert(filelib:is_dir(Dir)),
     os:cmd("kill -TERM " ++ integer_to_list(Pid)),
     ok = gone([integer_to_list(Pid)], 10000),
@@ -244,10 +265,13 @@ eventually_no_node(Name, Left) ->
 script_file() -> filename:join([os:getenv("STANDIN_VECTORS"), "..", "standin", "standin"]).
 
 run_script(Args, Lines) ->
-    State = filename:join(os:getenv("STANDIN_LOGS"), "state" ++ integer_to_list(erlang:unique_integer([positive]))),
+    State = filename:join(os:getenv("STANDIN_LOGS"), "state"
+                          ++ integer_to_list(erlang:unique_integer([positive]))),
     Port = open_port({spawn_executable, script_file()},
-                     [{args, ["start", "--state", State | Args]}, {line, 1000}, exit_status, use_stdio]),
-    {Port, [receive {Port, {data, {eol, Line}}} -> Line after 30000 -> error(no_line) end || _ <- lists:seq(1, Lines)], State}.
+                     [{args, ["start", "--state", State | Args]}, {line, 1000}, exit_status,
+                      use_stdio]),
+    {Port, [receive {Port, {data, {eol, Line}}} -> Line after 30000 -> error(no_line) end
+            || _ <- lists:seq(1, Lines)], State}.
 
 rpc_script(State, Node, Expr) ->
     Quoted = "'" ++ lists:flatten(string:replace(Expr, "'", "'\\''", all)) ++ "'",

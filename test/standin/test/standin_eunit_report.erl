@@ -28,7 +28,8 @@ eunit_module(Module) ->
     end.
 
 suite(Suite) ->
-    case ct:run_test([{suite, list_to_atom(Suite)}, {dir, filename:dirname(code:which(list_to_atom(Suite)))},
+    case ct:run_test([{suite, list_to_atom(Suite)},
+                      {dir, filename:dirname(code:which(list_to_atom(Suite)))},
                       {auto_compile, false}, {logdir, os:getenv("STANDIN_LOGS", "/tmp")}]) of
         {Passed, Failed, {Skipped, Aborted}} -> {Passed, Failed + Skipped + Aborted};
         Error ->

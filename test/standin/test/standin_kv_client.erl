@@ -9,7 +9,8 @@ port(C, Node) ->
 
 %% Path below the node: "/types/t/buckets/b/keys/k" or {Type, Bucket, Key}.
 put(C, Node, Path, Value) ->
-    {Code, _, _, _} = request(C, Node, "PUT", Path, [{"Content-Type", "application/octet-stream"}], Value),
+    {Code, _, _, _} = request(C, Node, "PUT", Path, [{"Content-Type", "application/octet-stream"}],
+                              Value),
     Code.
 
 get(C, Node, Path) ->

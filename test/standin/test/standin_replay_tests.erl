@@ -55,7 +55,9 @@ prepare("get_deleted", C) ->
     store(C, ?A, <<"hello">>),
     {204, _, _, _} = send(C, "DELETE", ?A, [], <<>>),
     #{};
-prepare("get_binary", C) -> store(C, "/types/t_n1/buckets/rec/keys/b", list_to_binary(lists:seq(0, 255)), "application/octet-stream");
+prepare("get_binary", C) ->
+    store(C, "/types/t_n1/buckets/rec/keys/b", list_to_binary(lists:seq(0, 255)),
+          "application/octet-stream");
 prepare(Name, C) when Name =:= "get_plus_key"; Name =:= "get_space_slash_key" ->
     store(C, "/types/t_n1/buckets/a%2Fb/keys/c%20d%2Be%2Ff", <<"odd">>);
 prepare("get_sibling" ++ _, C) ->
@@ -63,7 +65,8 @@ prepare("get_sibling" ++ _, C) ->
     store(C, "/types/t_mult/buckets/rec/keys/s", <<"two">>),
     #{vtag => string:trim(Vtag, both, "\"")};
 prepare("keys_" ++ _, C) ->
-    [store(C, "/types/t_n1/buckets/rec/keys/" ++ K, <<"x">>) || K <- ["a", "b", "Ay1wJOcU9sciZzjqEfSaFWn5tVy"]],
+    [store(C, "/types/t_n1/buckets/rec/keys/" ++ K, <<"x">>)
+     || K <- ["a", "b", "Ay1wJOcU9sciZzjqEfSaFWn5tVy"]],
     #{};
 prepare(_, _) -> #{}.
 
@@ -149,7 +152,8 @@ boundary(_) -> none.
 
 form("etag", V, _) -> matched(V, "^\"[0-9A-Za-z]{16,23}\"$", vtag);
 form("x-riak-vclock", V, _) -> matched(V, "^[0-9A-Za-z+/]{8,}=*$", vclock);
-form("last-modified", V, _) -> matched(V, "^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$", date);
+form("last-modified", V, _) ->
+    matched(V, "^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$", date);
 form("location", V, _) ->
     [Dir, Key] = [filename:dirname(V), filename:basename(V)],
     {Dir, matched(Key, "^[0-9A-Za-z]{24,28}$", key)};
@@ -169,7 +173,8 @@ body("get_siblings", Body, _) -> replaced(Body, "\n[0-9A-Za-z]{16,23}(?=\n)", "\
 body("get_siblings_multipart", Body, Boundary) ->
     B1 = binary:replace(Body, Boundary, <<"B">>, [global]),
     B2 = replaced(B1, "Etag: [0-9A-Za-z]{16,23}\r", "Etag: VTAG\r"),
-    replaced(B2, "Last-Modified: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT", "Last-Modified: DATE");
+    replaced(B2, "Last-Modified: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT",
+             "Last-Modified: DATE");
 body("keys_list", Body, _) ->
     {struct, [{<<"keys">>, Keys}]} = mochijson2:decode(Body),
     ?assertEqual(iolist_to_binary(mochijson2:encode({struct, [{<<"keys">>, Keys}]})), Body),

@@ -52,7 +52,9 @@ start() ->
     standin_wm_resource:route(["put_there"], [{malformed_request, fun put_there/2} | Accepted]),
     standin_wm_resource:route(["elsewhere"], [{malformed_request, fun elsewhere/2} | Accepted]),
     put_route("limit", fun(RD, S) ->
-                               {true, wrq:set_resp_body(wrq:req_body(wrq:set_max_recv_body(100, RD)), RD), S}
+                               {true,
+                                wrq:set_resp_body(wrq:req_body(wrq:set_max_recv_body(100, RD)), RD),
+                                S}
                        end),
     standin_wm_resource:route(["refuse"], [{allowed_methods, ['GET', 'PUT']}, {forbidden, true}]),
     get_route("hello", "hello"),
@@ -86,7 +88,8 @@ stop({Listener, _Port, Apps}) ->
 
 put_route(Name, Accept) ->
     standin_wm_resource:route([Name], [{allowed_methods, ['PUT']}, {accept, Accept},
-                                       {content_types_accepted, [{"application/octet-stream", accept}]}]).
+                                       {content_types_accepted,
+                                        [{"application/octet-stream", accept}]}]).
 
 get_route(Name, Body) -> get_route(Name, Body, []).
 
@@ -164,7 +167,8 @@ body_over_the_limit({_, Port, _}) ->
     S = connect(Port),
     {500, _, _, Page} = request(S, "PUT", "/limit", [], binary:copy(<<"x">>, 101)),
     ?assertMatch({match, _}, re:run(Page, "too large")),
-    {500, _, _, _} = request(S, "PUT", "/limit", [], {chunked, [binary:copy(<<"x">>, 60) || _ <- [1, 2, 3]]}),
+    {500, _, _, _} = request(S, "PUT", "/limit", [],
+                             {chunked, [binary:copy(<<"x">>, 60) || _ <- [1, 2, 3]]}),
     still_works(S),
     close(S).
 
@@ -177,7 +181,8 @@ body_of_50_mib_both_ways({_, Port, _}) ->
 
 unread_body_leaves_keep_alive_whole({_, Port, _}) ->
     S = connect(Port),
-    {403, _, H, _} = request(S, "PUT", "/refuse", [], binary:copy(<<"GET /x HTTP/1.1\r\n\r\n">>, 50000)),
+    {403, _, H, _} = request(S, "PUT", "/refuse", [],
+                             binary:copy(<<"GET /x HTTP/1.1\r\n\r\n">>, 50000)),
     ?assertEqual(undefined, header("connection", H)),
     still_works(S),
     %% Nobody reads it off where there is no resource.
@@ -207,7 +212,8 @@ too_much_unread_closes_and_answer_arrives({_, Port, _}) ->
         ?assertEqual(<<"close">>, header("connection", H)),
         ?assert(closed(S)),
         T = connect(Port),
-        {403, _, _, _} = request(T, "PUT", "/refuse", [], {chunked, [binary:copy(<<"x">>, 2000), "y"]}),
+        {403, _, _, _} = request(T, "PUT", "/refuse", [],
+                                 {chunked, [binary:copy(<<"x">>, 2000), "y"]}),
         ?assert(closed(T)),
         %% A client that reads only when it has sent everything.
         U = connect(Port),
@@ -277,7 +283,8 @@ get_is_next(Socket) ->
     end.
 
 stream_response({_, Port, _}) ->
-    get_route("stream", {stream, {<<"one ">>, fun() -> {[], fun() -> {["t", <<"wo">>], done} end} end}}),
+    get_route("stream", {stream,
+                         {<<"one ">>, fun() -> {[], fun() -> {["t", <<"wo">>], done} end} end}}),
     S = connect(Port),
     {200, _, H, Body} = request(S, "GET", "/stream", [], none),
     ?assertEqual({<<"chunked">>, undefined, <<"one two">>},
@@ -341,7 +348,8 @@ client_that_leaves({Listener, Port, _}) ->
      end || Request <- ["GET /big HTTP/1.1\r\nHost: a\r\n\r\n",
                         "PUT /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf",
                         "PUT /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"]],
-    ?assert(wait_until(fun() -> mochiweb_socket_server:get(Listener, active_sockets) =:= 0 end, 50)),
+    ?assert(wait_until(fun() -> mochiweb_socket_server:get(Listener, active_sockets) =:= 0 end,
+                       50)),
     ?assertMatch({200, _, _, <<"hello">>}, get(Port, "/hello")).
 
 wait_until(_Fun, 0) -> false;
@@ -355,9 +363,13 @@ ranges({_, Port, _}) ->
     ?assertEqual(<<"bytes 7-9/10">>, header("content-range", H)),
     {206, _, M, Parts} = Range("bytes=0-1,8-"),
     ?assertMatch(<<"multipart/byteranges; boundary=", _/binary>>, header("content-type", M)),
-    ?assertMatch({match, _}, re:run(Parts, "bytes 0-1/10\r\n\r\n01\r\n--.*bytes 8-9/10\r\n\r\n89\r\n--", [dotall])),
-    [?assertMatch({200, _, _, <<"0123456789">>}, Range(R)) || R <- ["bytes=20-30", "lines=1-2", "bytes=x"]],
-    get_route("norange", fun(RD, S) -> {"0123456789", wrq:set_resp_range(ignore_request, RD), S} end),
+    ?assertMatch({match, _}, re:run(Parts,
+                                    "bytes 0-1/10\r\n\r\n01\r\n--.*bytes 8-9/10\r\n\r\n89\r\n--",
+                                    [dotall])),
+    [?assertMatch({200, _, _, <<"0123456789">>}, Range(R))
+     || R <- ["bytes=20-30", "lines=1-2", "bytes=x"]],
+    get_route("norange", fun(RD, S) ->
+                                 {"0123456789", wrq:set_resp_range(ignore_request, RD), S} end),
     ?assertMatch({200, _, _, _}, get(Port, "/norange", [{"Range", "bytes=0-1"}])).
 
 connection_close({_, Port, _}) ->
@@ -375,5 +387,6 @@ pipelined({_, Port, _}) ->
     S = connect(Port),
     Get = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n",
     send(S, [Get, "PUT /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab", Get]),
-    [?assertMatch({200, _, _, Body}, recv(S, "GET")) || Body <- [<<"hello">>, <<"ab">>, <<"hello">>]],
+    [?assertMatch({200, _, _, Body}, recv(S, "GET"))
+     || Body <- [<<"hello">>, <<"ab">>, <<"hello">>]],
     close(S).

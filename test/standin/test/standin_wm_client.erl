@@ -9,7 +9,8 @@
 -define(TIMEOUT, 10000).
 
 connect(Port) ->
-    {ok, Socket} = gen_tcp:connect({127, 0, 0, 1}, Port, [binary, {active, false}, {nodelay, true}]),
+    {ok, Socket} = gen_tcp:connect({127, 0, 0, 1}, Port,
+                                   [binary, {active, false}, {nodelay, true}]),
     Socket.
 
 connect_tls(Port) ->

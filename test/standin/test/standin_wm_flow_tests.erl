@@ -137,7 +137,8 @@ authorization(C) ->
     ?assertEqual(426, code(ask(C, [{is_authorized, {halt, 426}}]))).
 
 options(C) ->
-    R = ask(C, "OPTIONS", [], none, [{allowed_methods, ['OPTIONS']}, {options, [{"X-Can", "dance"}]}]),
+    R = ask(C, "OPTIONS", [], none,
+            [{allowed_methods, ['OPTIONS']}, {options, [{"X-Can", "dance"}]}]),
     ?assertEqual({200, <<"dance">>}, {code(R), value("x-can", R)}).
 
 etag_conditions(C) ->
@@ -160,9 +161,11 @@ etag_conditions(C) ->
 
 date_conditions(C) ->
     At = fun(Modified, Header, Value) ->
-                 code(ask(C, "GET", [{Header, Value}], none, [{last_modified, Modified} | text("x")]))
+                 code(ask(C, "GET", [{Header, Value}], none,
+                          [{last_modified, Modified} | text("x")]))
          end,
-    ?assertEqual(<<?OLD_TEXT>>, value("last-modified", ask(C, [{last_modified, ?OLD} | text("x")]))),
+    ?assertEqual(<<?OLD_TEXT>>, value("last-modified",
+                                      ask(C, [{last_modified, ?OLD} | text("x")]))),
     ?assertEqual(304, At(?OLD, "If-Modified-Since", ?BETWEEN)),
     ?assertEqual(304, At(?OLD, "If-Modified-Since", ?OLD_TEXT)),
     ?assertEqual(200, At(?NEW, "If-Modified-Since", ?BETWEEN)),
@@ -212,8 +215,10 @@ post(C) ->
     ?assertEqual(204, code(Post([{process_post, true}, {resource_exists, false},
                                  {allow_missing_post, true}]))),
     ?assertEqual(410, code(Post([{resource_exists, false}, {previously_existed, true}]))),
-    See = fun(RD, S) -> {true, wrq:do_redirect(true, wrq:set_resp_header("Location", "/o", RD)), S} end,
-    ?assertEqual({303, <<"/o">>}, begin R = Post([{process_post, See}]), {code(R), value("location", R)} end),
+    See = fun(RD, S) ->
+                  {true, wrq:do_redirect(true, wrq:set_resp_header("Location", "/o", RD)), S} end,
+    ?assertEqual({303, <<"/o">>}, begin R = Post([{process_post, See}]),
+                                        {code(R), value("location", R)} end),
     Lost = fun(RD, S) -> {true, wrq:do_redirect(true, RD), S} end,
     ?assertEqual(500, code(Post([{process_post, Lost}]))).
 
@@ -223,7 +228,8 @@ post_create(C) ->
            {accept, fun(RD, S) -> {true, wrq:set_resp_body(wrq:disp_path(RD), RD), S} end}],
     R = ask(C, "POST", [{"Content-Type", "text/plain"}, {"Host", "example.org:8098"}], "x", Res),
     ?assertMatch({201, _, _, <<"made">>}, R),
-    ?assertMatch({match, _}, re:run(value("location", R), "^http://example\\.org:8098/[0-9]+/made$")),
+    ?assertMatch({match, _}, re:run(value("location", R),
+                                    "^http://example\\.org:8098/[0-9]+/made$")),
     Placed = ask(C, "POST", [{"Content-Type", "text/plain"}], "x", [{base_uri, "http://b/"} | Res]),
     ?assertMatch(<<"http://b/", _/binary>>, value("location", Placed)),
     [?assertEqual(500, code(ask(C, "POST", [{"Content-Type", "text/plain"}], "x",
@@ -246,8 +252,9 @@ moved(C) ->
     ?assertEqual({301, <<"/p">>}, {code(Away), value("location", Away)}),
     For = ask(C, [{moved_temporarily, {true, "/t"}} | Gone]),
     ?assertEqual({307, <<"/t">>}, {code(For), value("location", For)}),
-    ?assertEqual(301, code(ask(C, "PUT", [], "x", [{allowed_methods, ['PUT']}, {resource_exists, false},
-                                                   {moved_permanently, {true, "/p"}}]))).
+    ?assertEqual(301,
+                 code(ask(C, "PUT", [], "x", [{allowed_methods, ['PUT']}, {resource_exists, false},
+                                              {moved_permanently, {true, "/p"}}]))).
 
 multiple_choices(C) ->
     ?assertMatch({300, <<"Multiple Choices">>, _, <<"siblings">>},
@@ -257,7 +264,8 @@ content_md5(C) ->
     Res = [{allowed_methods, ['PUT']}, {content_types_accepted, [{"text/plain", accept}]},
            {accept, fun(RD, S) -> {true, wrq:set_resp_body(wrq:req_body(RD), RD), S} end}],
     Put = fun(Sum, More) ->
-                  ask(C, "PUT", [{"Content-Type", "text/plain"}, {"Content-MD5", Sum}], "body", More ++ Res)
+                  ask(C, "PUT", [{"Content-Type", "text/plain"}, {"Content-MD5", Sum}], "body",
+                      More ++ Res)
           end,
     Good = base64:encode(crypto:hash(md5, "body")),
     ?assertMatch({200, _, _, <<"body">>}, Put(Good, [])),
@@ -267,7 +275,9 @@ content_md5(C) ->
     ?assertEqual(200, code(Put("whatever", [{validate_content_checksum, true}]))).
 
 finish_request(C) ->
-    Mark = fun(RD, S) -> {true, wrq:set_resp_header("X-End", integer_to_list(wrq:response_code(RD)), RD), S} end,
+    Mark = fun(RD, S) ->
+                   {true, wrq:set_resp_header("X-End", integer_to_list(wrq:response_code(RD)), RD),
+                    S} end,
     [?assertEqual({Code, integer_to_binary(Code)}, begin R = ask(C, [{finish_request, Mark} | Res]),
                                                          {code(R), value("x-end", R)} end)
      || {Code, Res} <- [{200, text("x")}, {404, [{resource_exists, false}]},
@@ -299,7 +309,8 @@ answers_as_recorded(C) ->
     Backend = {error, {indexes_not_supported, riak_kv_bitcask_backend}},
     [as_recorded(C, Name, Resource)
      || {Name, Resource} <-
-            [{"get_accept_unacceptable", text("x")}, {"options", [Methods]}, {"trace_method", [Methods]},
+            [{"get_accept_unacceptable", text("x")}, {"options", [Methods]},
+             {"trace_method", [Methods]},
              {"put_if_match_stale", [Methods, Gzip, {generate_etag, "current"}]},
              {"put_if_none_match_star", [Methods, Gzip]},
              {"index_key_range", [Gzip, {to_html, Backend}]},
@@ -315,7 +326,8 @@ not_found() ->
     end.
 
 as_recorded(C, Name, Resource) ->
-    {ok, Json} = file:read_file(filename:join([os:getenv("STANDIN_VECTORS"), "http", Name ++ ".json"])),
+    {ok,
+     Json} = file:read_file(filename:join([os:getenv("STANDIN_VECTORS"), "http", Name ++ ".json"])),
     {struct, Fields} = mochijson2:decode(Json),
     {struct, Request} = proplists:get_value(<<"request">>, Fields),
     {struct, Response} = proplists:get_value(<<"response">>, Fields),
@@ -331,6 +343,8 @@ as_recorded(C, Name, Resource) ->
         ask(C, binary_to_list(proplists:get_value(<<"method">>, Request)), Sent, Body, Resource),
     Recorded = [{string:lowercase(K), V} || [K, V] <- proplists:get_value(<<"headers">>, Response),
                                             K =/= <<"Date">>, K =/= <<"Server">>],
-    ?assertEqual({Name, proplists:get_value(<<"status">>, Response), proplists:get_value(<<"reason">>, Response),
+    ?assertEqual({Name, proplists:get_value(<<"status">>, Response),
+                  proplists:get_value(<<"reason">>, Response),
                   Recorded, proplists:get_value(<<"body">>, Response)},
-                 {Name, Code, Phrase, [H || {K, _} = H <- Headers, K =/= <<"date">>, K =/= <<"server">>], Page}).
+                 {Name, Code, Phrase, [H || {K, _} = H <- Headers, K =/= <<"date">>,
+                                       K =/= <<"server">>], Page}).

@@ -28,7 +28,8 @@ who(RD, S) ->
 start() -> start([]).
 
 start(Options) ->
-    {ok, Pid} = webmachine_mochiweb:start([{name, "listener"}, {ip, "127.0.0.1"}, {port, 0} | Options]),
+    {ok,
+     Pid} = webmachine_mochiweb:start([{name, "listener"}, {ip, "127.0.0.1"}, {port, 0} | Options]),
     {Pid, webmachine_mochiweb:port(Pid)}.
 
 with(Fun) -> with([], Fun).
@@ -58,11 +59,13 @@ port_in_use() ->
     process_flag(trap_exit, true),
     with(fun(Port) ->
                  ?assertEqual({error, eaddrinuse},
-                              webmachine_mochiweb:start([{name, second}, {ip, "127.0.0.1"}, {port, Port}]))
+                              webmachine_mochiweb:start([{name, second}, {ip, "127.0.0.1"},
+                                                         {port, Port}]))
          end).
 
 groups() ->
-    with([{dispatch_group, mine}, {dispatch, [{["own"], standin_wm_resource:new([{to_html, "own"}]), []}]}],
+    with([{dispatch_group, mine}, {dispatch,
+                                   [{["own"], standin_wm_resource:new([{to_html, "own"}]), []}]}],
          fun(Port) ->
                  ?assertMatch({200, _, _, <<"own">>}, get(Port, "/own")),
                  ?assertMatch({404, _, _, _}, get(Port, "/who"))
@@ -102,8 +105,10 @@ https() ->
                  S = standin_wm_client:connect_tls(Port),
                  ?assertMatch({200, _, _, <<"127.0.0.1 https localhost 443">>},
                               request(S, "GET", "/who", [], none)),
-                 Echo = [{allowed_methods, ['PUT']}, {content_types_accepted, [{"application/octet-stream", accept}]},
-                         {accept, fun(RD, X) -> {true, wrq:set_resp_body(wrq:req_body(RD), RD), X} end}],
+                 Echo = [{allowed_methods, ['PUT']},
+                         {content_types_accepted, [{"application/octet-stream", accept}]},
+                         {accept, fun(RD, X) ->
+                                          {true, wrq:set_resp_body(wrq:req_body(RD), RD), X} end}],
                  standin_wm_resource:route(["echo"], Echo),
                  Body = crypto:strong_rand_bytes(3000000),
                  ?assertMatch({200, _, _, Body}, request(S, "PUT", "/echo", [], Body)),
@@ -196,7 +201,10 @@ error_handler() ->
     application:set_env(webmachine, error_handler, webmachine_error_handler).
 
 headers_of_every_answer() ->
-    standin_wm_resource:route(["dated"], [{to_html, fun(RD, S) -> {"x", wrq:set_resp_header("Date", "mine", RD), S} end}]),
+    standin_wm_resource:route(["dated"],
+                              [{to_html, fun(RD, S) ->
+                                                 {"x", wrq:set_resp_header("Date", "mine", RD),
+                                                  S} end}]),
     with(fun(Port) ->
                  [begin
                       {_, _, H, _} = get(Port, Path),

@@ -107,12 +107,14 @@ bindings_test() ->
                  dispatch("/types/t/buckets/b/keys/k%2F+x", Routes)),
     ?assertMatch({object, _, _, _, _, _, _, _}, dispatch("/types/t//buckets/b/keys/k/", Routes)),
     [?assertMatch({no_dispatch_match, {[], 80}, _}, dispatch(Path, Routes))
-     || Path <- ["/", "/types/t/buckets/b/keys", "/types/t/buckets/b/keys/k/more", "/Types/t/buckets/b/keys/k"]].
+     || Path <- ["/", "/types/t/buckets/b/keys", "/types/t/buckets/b/keys/k/more",
+                 "/Types/t/buckets/b/keys/k"]].
 
 rest_of_the_path_test() ->
     Routes = [{["a", '*'], m, []}],
     ?assertMatch({m, [], [], 80, ["b", "c"], [], "../../..", "b/c"}, dispatch("/a/b/c", Routes)),
-    ?assertMatch({m, [], [], 80, ["b", "c"], [], "../../../..", "b/c"}, dispatch("/a/b/c/", Routes)),
+    ?assertMatch({m, [], [], 80, ["b", "c"], [], "../../../..", "b/c"},
+                 dispatch("/a/b/c/", Routes)),
     ?assertMatch({m, [], [], 80, [], [], ".", ""}, dispatch("/a", Routes)),
     ?assertMatch({no_dispatch_match, _, ["b"]}, dispatch("/b", Routes)).
 
@@ -134,7 +136,8 @@ guard_test() ->
     ?assertMatch({open, _, _, _, _, _, _, _}, dispatch("/v/other", Routes)),
     ?assertMatch({open, _, _, _, _, _, _, _},
                  dispatch("/v", [{['*'], fun(_) -> not_true end, guarded, []}, {['*'], open, []}])),
-    ?assertMatch({by_name, _, _, _, _, _, _, _}, dispatch("/v", [{['*'], {?MODULE, yes}, by_name, []}])),
+    ?assertMatch({by_name, _, _, _, _, _, _, _},
+                 dispatch("/v", [{['*'], {?MODULE, yes}, by_name, []}])),
     ?assertThrow({error_running_guard, _, boom},
                  dispatch("/v", [{['*'], fun(_) -> error(boom) end, guarded, []}])).
 
@@ -146,11 +149,13 @@ hosts_test() ->
               {{[name, "net"], port}, [{["a"], bound, []}]},
               {["a"], anywhere, []}],
     ?assertMatch({exact, [], [], 80, [], [], ".", ""}, dispatch("riak.example.org", "/a", Routes)),
-    ?assertMatch({suffix, [], ["x", "y"], 8098, _, _, _, _}, dispatch("x.y.example.org:8098", "/a", Routes)),
+    ?assertMatch({suffix, [], ["x", "y"], 8098, _, _, _, _},
+                 dispatch("x.y.example.org:8098", "/a", Routes)),
     {bound, [], [], 99, [], Bindings, _, _} = dispatch("host.net:99", "/a", Routes),
     ?assertEqual([{name, "host"}, {port, 99}], lists:sort(Bindings)),
     ?assertMatch({anywhere, _, _, _, _, _, _, _}, dispatch("x.example.org:1", "/a", Routes)),
-    ?assertMatch({no_dispatch_match, {["host", "net"], 99}, ["b"]}, dispatch("host.net:99", "/b", Routes)).
+    ?assertMatch({no_dispatch_match, {["host", "net"], 99}, ["b"]},
+                 dispatch("host.net:99", "/b", Routes)).
 
 ipv6_hosts_test() ->
     At = fun(Host) -> {no_dispatch_match, Found, _} = dispatch(Host, "/", []), Found end,
@@ -170,8 +175,10 @@ wrq_request_test() ->
                  {wrq:get_qs_value("x", RD), wrq:get_qs_value("empty", RD),
                   wrq:get_qs_value("no", RD), wrq:get_qs_value("no", "d", RD)}),
     ?assertEqual({"v", "w", undefined},
-                 {wrq:get_cookie_value("k", RD), wrq:get_cookie_value("l", RD), wrq:get_cookie_value("m", RD)}),
-    ?assertEqual({"1", undefined}, {wrq:get_req_header("x-one", RD), wrq:get_req_header("x-two", RD)}).
+                 {wrq:get_cookie_value("k", RD), wrq:get_cookie_value("l", RD),
+                  wrq:get_cookie_value("m", RD)}),
+    ?assertEqual({"1", undefined},
+                 {wrq:get_req_header("x-one", RD), wrq:get_req_header("x-two", RD)}).
 
 %% Programs find the raw path's place in the tuple by looking for it.
 raw_path_is_an_element_test() ->
@@ -190,11 +197,14 @@ wrq_response_test() ->
     ?assertEqual(["5", "2, 4", "3"], [wrq:get_resp_header(K, RD2) || K <- ["X-A", "X-B", "X-C"]]),
     ?assertEqual(undefined, wrq:get_resp_header("X-A", wrq:remove_resp_header("X-A", RD2))),
     Fresh = wrq:fresh_resp_headers([{"Only", "1"}], RD2),
-    ?assertEqual({undefined, "1"}, {wrq:get_resp_header("X-C", Fresh), wrq:get_resp_header("only", Fresh)}),
+    ?assertEqual({undefined, "1"},
+                 {wrq:get_resp_header("X-C", Fresh), wrq:get_resp_header("only", Fresh)}),
     ?assertError(function_clause, wrq:set_resp_header("X", <<"binary">>, RD0)),
     ?assertEqual({418, 204}, {wrq:response_code(wrq:set_response_code({418, "T"}, RD0)),
                               wrq:response_code(wrq:set_response_code(204, RD0))}),
-    ?assertEqual(<<"abc">>, wrq:resp_body(wrq:append_to_response_body(["b", $c], wrq:append_to_resp_body(<<"a">>, RD0)))),
+    ?assertEqual(<<"abc">>,
+                 wrq:resp_body(wrq:append_to_response_body(["b", $c],
+                                                           wrq:append_to_resp_body(<<"a">>, RD0)))),
     ?assertEqual(<<"ab">>, wrq:resp_body(wrq:set_resp_body(["a", "b"], RD0))),
     ?assertEqual({stream, x}, wrq:resp_body(wrq:set_resp_body({stream, x}, RD0))),
     ?assert(wrq:resp_redirect(wrq:do_redirect(true, RD0))),
@@ -202,7 +212,8 @@ wrq_response_test() ->
 
 base_uri_test() ->
     Uri = fun(Scheme, Port) ->
-                  wrq:base_uri((request("/"))#wm_reqdata{scheme = Scheme, host_tokens = ["a", "org"], port = Port})
+                  wrq:base_uri((request("/"))#wm_reqdata{scheme = Scheme,
+                                                         host_tokens = ["a", "org"], port = Port})
           end,
     ?assertEqual(["http://a.org", "http://a.org:8098", "https://a.org", "https://a.org:80"],
                  [Uri(http, 80), Uri(http, 8098), Uri(https, 443), Uri(https, 80)]).
@@ -212,7 +223,8 @@ base_uri_test() ->
 quoting_test() ->
     ?assertEqual("\"a\\\"b\"", webmachine_util:quoted_string("a\"b")),
     ?assertEqual("\"a\"", webmachine_util:quoted_string("\"a\"")),
-    ?assertEqual(["a", "b\"c", ""], webmachine_util:split_quoted_strings("\"a\", W/\"b\\\"c\" , \"\"")).
+    ?assertEqual(["a", "b\"c", ""],
+                 webmachine_util:split_quoted_strings("\"a\", W/\"b\\\"c\" , \"\"")).
 
 dates_test() ->
     Date = {{2026, 11, 29}, {18, 12, 36}},
@@ -222,6 +234,7 @@ dates_test() ->
 
 media_type_params_test() ->
     Provided = ["text/plain", {"multipart/mixed", []}, {"text/html", [{level, "1"}]}],
-    ?assertEqual("text/html; level=1", webmachine_util:choose_media_type(Provided, "text/html;level=1")),
+    ?assertEqual("text/html; level=1",
+                 webmachine_util:choose_media_type(Provided, "text/html;level=1")),
     ?assertEqual(none, webmachine_util:choose_media_type(Provided, "text/html")),
     ?assertEqual("multipart/mixed", webmachine_util:choose_media_type(Provided, "multipart/mixed")).

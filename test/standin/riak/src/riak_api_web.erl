@@ -23,8 +23,10 @@ listen(Sup) ->
 listener(Scheme, {Ip, 0}, Sup) -> listener(Scheme, {Ip, free_port(Ip)}, Sup);
 listener(Scheme, {Ip, Port}, Sup) ->
     Id = name(Scheme, Ip, Port),
-    {ok, _} = supervisor:start_child(Sup, #{id => Id, start => {?MODULE, start_listener, [Scheme, {Ip, Port}]},
-                                            shutdown => 5000}),
+    {ok, _} = supervisor:start_child(Sup,
+                                     #{id => Id, start => {?MODULE, start_listener,
+                                                           [Scheme, {Ip, Port}]},
+                                       shutdown => 5000}),
     {Ip, Port}.
 
 free_port(Ip) ->
@@ -49,7 +51,8 @@ start_listener(Scheme, {Ip, Port}) ->
               https -> [{ssl, true}, {ssl_opts, app_helper:get_env(riak_api, standin_tls, [])}];
               http -> []
           end,
-    webmachine_mochiweb:start([{name, name(Scheme, Ip, Port)}, {ip, Ip}, {port, Port}, {nodelay, true},
+    webmachine_mochiweb:start([{name, name(Scheme, Ip, Port)}, {ip, Ip}, {port, Port},
+                               {nodelay, true},
                                {backlog, 512}, {dispatch, [{[], riak_api_wm_urlmap, []}]} | Tls]).
 
 name(Scheme, Ip, Port) ->

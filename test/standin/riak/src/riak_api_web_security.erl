@@ -17,7 +17,8 @@ basic("Basic " ++ Encoded, Peer) ->
     try
         [User, Password] = string:split(base64:decode_to_string(Encoded), ":"),
         {ok, Address} = inet:parse_address(Peer),
-        {ok, Context} = riak_core_security:authenticate(list_to_binary(User), list_to_binary(Password), [{ip, Address}]),
+        {ok, Context} = riak_core_security:authenticate(list_to_binary(User),
+                                                        list_to_binary(Password), [{ip, Address}]),
         {true, Context}
     catch error:_ -> false
     end;

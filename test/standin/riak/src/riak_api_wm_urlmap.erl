@@ -8,19 +8,24 @@
 
 init([]) -> {ok, undefined}.
 
-content_types_provided(RD, Ctx) -> {[{"text/html", to_html}, {"application/json", to_json}], RD, Ctx}.
+content_types_provided(RD, Ctx) ->
+    {[{"text/html", to_html}, {"application/json", to_json}], RD, Ctx}.
 
 to_html(RD, Ctx) ->
-    Items = [["<li><a href=\"", Path, "\">", atom_to_list(M), "</a></li>"] || {M, Path} <- mapping()],
+    Items = [["<li><a href=\"", Path, "\">", atom_to_list(M), "</a></li>"]
+             || {M, Path} <- mapping()],
     {["<html><body><ul>", Items, "</ul></body></html>"],
      wrq:set_resp_header("Link", links(), RD), Ctx}.
 
 to_json(RD, Ctx) ->
-    {mochijson2:encode({struct, [{atom_to_binary(M, utf8), list_to_binary(P)} || {M, P} <- mapping()]}),
+    {mochijson2:encode({struct, [{atom_to_binary(M, utf8), list_to_binary(P)}
+                                 || {M, P} <- mapping()]}),
      wrq:set_resp_header("Link", links(), RD), Ctx}.
 
 links() ->
-    lists:flatten(lists:join(", ", [["<", Path, ">; rel=\"", atom_to_list(M), "\""] || {M, Path} <- mapping()])).
+    lists:flatten(lists:join(", ",
+                             [["<", Path, ">; rel=\"", atom_to_list(M), "\""]
+                              || {M, Path} <- mapping()])).
 
 %% Up to the first binding: what follows depends on the request.
 mapping() ->

@@ -103,7 +103,8 @@ get_index(Bucket, Query, Options, {?MODULE, [Node, _]}) ->
     on(Node, standin_coverage, index, [Bucket, Query, Options]).
 
 get_bucket(Bucket, {?MODULE, [Node, _]}) -> on(Node, riak_core_bucket, get_bucket, [Bucket]).
-set_bucket(Bucket, Props, {?MODULE, [Node, _]}) -> on(Node, riak_core_bucket, set_bucket, [Bucket, Props]).
+set_bucket(Bucket, Props, {?MODULE, [Node, _]}) ->
+    on(Node, riak_core_bucket, set_bucket, [Bucket, Props]).
 reset_bucket(Bucket, {?MODULE, [Node, _]}) -> on(Node, riak_core_bucket, reset_bucket, [Bucket]).
 
 on(Node, M, F, A) when Node =:= node() -> apply(M, F, A);

@@ -44,7 +44,8 @@ add_guarded_event_handler(Event, Handler, Args) ->
 add_guarded_event_handler(Event, Handler, Args, ExitFun) ->
     Caller = self(),
     Ref = make_ref(),
-    {Guard, Monitor} = spawn_monitor(fun() -> guard(Event, Handler, Args, ExitFun, {Caller, Ref}) end),
+    {Guard,
+     Monitor} = spawn_monitor(fun() -> guard(Event, Handler, Args, ExitFun, {Caller, Ref}) end),
     receive
         {Ref, Result} ->
             erlang:demonitor(Monitor, [flush]),

@@ -17,7 +17,10 @@ set_bucket({Type, _} = Bucket, Props) ->
         _ -> store(Bucket, Props, fun(New) -> riak_core_metadata:put(?PREFIX, Bucket, New) end)
     end;
 set_bucket(Name, Props) ->
-    store(Name, Props, fun(New) -> in_ring(fun(R) -> riak_core_ring:update_meta({bucket, Name}, New, R) end) end).
+    store(Name, Props, fun(New) ->
+                               in_ring(fun(R) ->
+                                               riak_core_ring:update_meta({bucket, Name}, New,
+                                                                          R) end) end).
 
 store(Bucket, Props, Write) ->
     Old = get_bucket(Bucket),

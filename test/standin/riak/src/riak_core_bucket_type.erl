@@ -23,11 +23,13 @@ common() ->
 create(<<"default">>, _Props) -> {error, default_type};
 create(Type, Props) when is_binary(Type) ->
     case stored(Type) of
-        undefined -> store(create, Type, [], riak_core_bucket_props:merge(Props, defaults()), false);
+        undefined ->
+            store(create, Type, [], riak_core_bucket_props:merge(Props, defaults()), false);
         Old ->
             case proplists:get_value(active, Old) of
                 true -> {error, already_active};
-                false -> store(create, Type, [], riak_core_bucket_props:merge(Props, defaults()), false)
+                false ->
+                    store(create, Type, [], riak_core_bucket_props:merge(Props, defaults()), false)
             end
     end.
 
@@ -46,7 +48,8 @@ activate(<<"default">>) -> ok;
 activate(Type) ->
     case stored(Type) of
         undefined -> {error, undefined};
-        Props -> riak_core_metadata:put(?PREFIX, Type, lists:keystore(active, 1, Props, {active, true}))
+        Props ->
+            riak_core_metadata:put(?PREFIX, Type, lists:keystore(active, 1, Props, {active, true}))
     end.
 
 update(<<"default">>, _Props) -> {error, no_default_update};
@@ -87,6 +90,7 @@ reset(Type) -> update(Type, defaults()).
 
 fold(Fun, Acc) -> riak_core_metadata:fold(Fun, Acc, ?PREFIX).
 
-all_n() -> lists:usort([proplists:get_value(n_val, P) || {_, P} <- riak_core_metadata:to_list(?PREFIX)]).
+all_n() ->
+    lists:usort([proplists:get_value(n_val, P) || {_, P} <- riak_core_metadata:to_list(?PREFIX)]).
 
 stored(Type) -> riak_core_metadata:get(?PREFIX, Type).

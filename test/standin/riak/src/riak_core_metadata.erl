@@ -32,7 +32,8 @@ fold(Fun, Acc, Prefix) -> fold(Fun, Acc, Prefix, []).
 fold(Fun, Acc, Prefix, _Options) -> lists:foldl(Fun, Acc, to_list(Prefix)).
 
 to_list(Prefix) ->
-    [{Key, Value} || {Key, Value} <- ets:select(?MODULE, [{{{Prefix, '$1'}, '_', '$2'}, [], [{{'$1', '$2'}}]}]),
+    [{Key, Value}
+     || {Key, Value} <- ets:select(?MODULE, [{{{Prefix, '$1'}, '_', '$2'}, [], [{{'$1', '$2'}}]}]),
                      Value =/= ?GONE].
 
 init([]) ->

@@ -76,7 +76,8 @@ refresh_my_ring() -> set_my_ring(riak_core_ring:fresh()).
 
 force_update() ->
     Touch = fun(R, _) ->
-                {new_ring, riak_core_ring:update_member_meta(node(), R, node(), unused, os:timestamp())}
+                {new_ring, riak_core_ring:update_member_meta(node(), R, node(), unused,
+                                                             os:timestamp())}
             end,
     {ok, _} = ring_trans(Touch, []),
     ok.

@@ -46,7 +46,9 @@ alter_user(Name0, Options) ->
     Name = bin(Name0),
     case user(Name) of
         undefined -> {error, {unknown_user, Name}};
-        Old -> riak_core_metadata:put(?USERS, Name, lists:ukeymerge(1, options(Options), lists:ukeysort(1, Old)))
+        Old ->
+            riak_core_metadata:put(?USERS, Name,
+                                   lists:ukeymerge(1, options(Options), lists:ukeysort(1, Old)))
     end.
 
 del_user(Name0) ->
@@ -54,8 +56,10 @@ del_user(Name0) ->
     case user(Name) of
         undefined -> {error, {unknown_user, Name}};
         _ ->
-            [riak_core_metadata:delete(?GRANTS, Key) || {{N, _} = Key, _} <- riak_core_metadata:to_list(?GRANTS), N =:= Name],
-            [riak_core_metadata:delete(?SOURCES, Key) || {{N, _} = Key, _} <- riak_core_metadata:to_list(?SOURCES), N =:= Name],
+            [riak_core_metadata:delete(?GRANTS, Key)
+             || {{N, _} = Key, _} <- riak_core_metadata:to_list(?GRANTS), N =:= Name],
+            [riak_core_metadata:delete(?SOURCES, Key)
+             || {{N, _} = Key, _} <- riak_core_metadata:to_list(?SOURCES), N =:= Name],
             riak_core_metadata:delete(?USERS, Name)
     end.
 
@@ -75,7 +79,8 @@ add_source(all, CIDR, Source, Options) ->
     riak_core_metadata:put(?SOURCES, {all, CIDR}, {Source, Options});
 add_source(Users, CIDR, Source, Options) ->
     case [bin(U) || U <- Users, user(bin(U)) =:= undefined] of
-        [] -> [riak_core_metadata:put(?SOURCES, {bin(U), CIDR}, {Source, Options}) || U <- Users], ok;
+        [] ->
+            [riak_core_metadata:put(?SOURCES, {bin(U), CIDR}, {Source, Options}) || U <- Users], ok;
         Unknown -> {error, {unknown_users, Unknown}}
     end.
 
@@ -188,7 +193,8 @@ check(Permission, Bucket, #context{username = Name}) ->
     end.
 
 context(Name) ->
-    Grants = [{B, P} || {{N, B}, P} <- riak_core_metadata:to_list(?GRANTS), N =:= Name orelse N =:= all],
+    Grants = [{B, P} || {{N, B}, P} <- riak_core_metadata:to_list(?GRANTS), N =:= Name
+              orelse N =:= all],
     #context{username = Name, grants = Grants}.
 
 printed(any) -> "any";

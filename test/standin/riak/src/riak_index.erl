@@ -5,7 +5,8 @@
 
 %% [{Field, Value}] (binaries) -> {ok, sorted, parsed} | {error, Reasons}
 parse_fields(Fields) ->
-    Parsed = [{normalize_index_field(F), parse_field(normalize_index_field(F), V)} || {F, V} <- Fields],
+    Parsed = [{normalize_index_field(F), parse_field(normalize_index_field(F), V)}
+              || {F, V} <- Fields],
     case lists:usort([Why || {_, {error, Why}} <- Parsed]) of
         [] -> {ok, lists:usort([{F, V} || {F, {ok, V}} <- Parsed])};
         Reasons -> {error, Reasons}

@@ -134,7 +134,8 @@ answer({coordinate, BKey, New, AllowMult}, State) ->
           end,
     {dw, store(BKey, riak_object:coordinate(Old, New, State#state.actor, AllowMult), State)};
 answer({reap, BKey, VClock}, _State) ->
-    erlang:send_after(app_helper:get_env(riak_kv, delete_mode, ?REAP_MS), self(), {reap, BKey, VClock}),
+    erlang:send_after(app_helper:get_env(riak_kv, delete_mode, ?REAP_MS), self(),
+                      {reap, BKey, VClock}),
     ok;
 answer({fold, Fun, Acc}, State) ->
     {ok, ets:foldl(Fun, Acc, State#state.table)}.

@@ -38,7 +38,8 @@ cancel(Index) ->
 settle() -> [return(Index, Pid) || {Index, Pid} <- ets:tab2list(?MODULE)], ok.
 
 %% [{Index, NumberOfObjects}]
-vnodes() -> [{Index, gen_server:call(Pid, size, infinity)} || {Index, Pid} <- ets:tab2list(?MODULE)].
+vnodes() ->
+    [{Index, gen_server:call(Pid, size, infinity)} || {Index, Pid} <- ets:tab2list(?MODULE)].
 
 %% Forgets all objects of this node.
 wipe() -> [ok = gen_server:call(Pid, wipe, infinity) || {_, Pid} <- ets:tab2list(?MODULE)], ok.

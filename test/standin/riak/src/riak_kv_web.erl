@@ -5,7 +5,8 @@
 -export([dispatch_table/0, is_post/1, is_props/1, is_keylist/1]).
 
 dispatch_table() ->
-    lists:append([old(), typed_only(), new([], [{bucket_type, <<"default">>}, {api_version, 2} | props()]),
+    lists:append([old(), typed_only(),
+                  new([], [{bucket_type, <<"default">>}, {api_version, 2} | props()]),
                   new(["types", bucket_type], [{api_version, 3} | props()]),
                   [{["stats"], riak_kv_wm_stats, [{prefix, "stats"}]},
                    {["ping"], riak_kv_wm_ping, []}]]).
@@ -17,7 +18,8 @@ old() ->
     [{["riak"], riak_kv_wm_buckets, Props},
      {["riak", bucket], fun ?MODULE:is_post/1, riak_kv_wm_object, Props},
      {["riak", bucket], fun ?MODULE:is_props/1, riak_kv_wm_props, Props},
-     {["riak", bucket], fun ?MODULE:is_keylist/1, riak_kv_wm_keylist, [{allow_props_param, true} | Props]},
+     {["riak", bucket], fun ?MODULE:is_keylist/1, riak_kv_wm_keylist,
+      [{allow_props_param, true} | Props]},
      {["riak", bucket, key], riak_kv_wm_object, Props},
      {["riak", bucket, key, '*'], riak_kv_wm_link_walker, Props}].
 

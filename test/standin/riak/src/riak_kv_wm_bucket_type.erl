@@ -13,7 +13,8 @@
 allowed_methods(RD, Ctx) -> {['HEAD', 'GET', 'PUT'], RD, Ctx}.
 
 forbidden(RD, Ctx = #res{method = Method, bucket_type = Type}) ->
-    Permission = case Method of 'PUT' -> "riak_core.set_bucket_type"; _ -> "riak_core.get_bucket_type" end,
+    Permission = case Method of 'PUT' -> "riak_core.set_bucket_type"; _ ->
+                         "riak_core.get_bucket_type" end,
     allowed({riak_core, bucket_type}, Permission, Type, RD, Ctx).
 
 malformed_request(RD, Ctx) -> riak_kv_wm_props:malformed_request(RD, Ctx).
@@ -27,7 +28,8 @@ produce_body(RD, Ctx = #res{bucket_type = Type}) ->
     {mochijson2:encode({struct, [{<<"props">>, {struct, Props}}]}), RD, Ctx}.
 
 accept_body(RD, Ctx = #res{bucket_type = Type, props = Props}) ->
-    case riak_core_bucket_type:update(Type, [riak_kv_wm_utils:erlify_bucket_prop(P) || P <- Props]) of
+    case riak_core_bucket_type:update(Type,
+                                      [riak_kv_wm_utils:erlify_bucket_prop(P) || P <- Props]) of
         ok -> {true, RD, Ctx};
         {error, Details} ->
             Text = io_lib:format("~p", [Details]),

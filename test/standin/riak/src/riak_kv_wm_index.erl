@@ -21,12 +21,15 @@ malformed_request(RD, Ctx) ->
         {{error, Why}, _, _, _} ->
             plain_refusal(io_lib:format("Invalid query: ~p~n", [Why]), RD, Ctx);
         {_, {error, Bad}, _, _} ->
-            plain_refusal(io_lib:format("Invalid ~p. ~p is not a positive integer", ["max_results", Bad]), RD, Ctx);
+            plain_refusal(io_lib:format("Invalid ~p. ~p is not a positive integer",
+                                        ["max_results", Bad]), RD, Ctx);
         {_, _, {error, Bad}, _} ->
-            plain_refusal(io_lib:format("Invalid ~p. ~p is not a boolean", ["return_terms", Bad]), RD, Ctx);
+            plain_refusal(io_lib:format("Invalid ~p. ~p is not a boolean", ["return_terms", Bad]),
+                          RD, Ctx);
         {{ok, Start, End}, {ok, Max}, {ok, WithTerms}, {false, RD1, Ctx1}} ->
             Extra = #{query => {Field, after_last(RD, Start), End}, max => Max,
-                      terms => WithTerms andalso length(Terms) =:= 2 andalso binary:first(Field) =/= $$},
+                      terms => WithTerms andalso length(Terms) =:= 2
+                          andalso binary:first(Field) =/= $$},
             {false, RD1, Ctx1#res{extra = Extra}};
         {_, _, _, Refused} -> Refused
     end.

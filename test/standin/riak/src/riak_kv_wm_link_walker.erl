@@ -31,7 +31,8 @@ is_step(Token) ->
 
 forbidden(RD, Ctx) ->
     Text = case riak_core_security:is_enabled() of
-               true -> "Link walking is deprecated in Riak 2.0 and is not compatible with security.";
+               true ->
+                   "Link walking is deprecated in Riak 2.0 and is not compatible with security.";
                false -> "Link-walking is not allowed on keys stored in bucket-types."
            end,
     {true, wrq:set_resp_body(Text, plain(RD)), Ctx}.

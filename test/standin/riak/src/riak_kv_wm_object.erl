@@ -36,7 +36,8 @@ service_available(RD, Ctx0 = #ctx{riak = Riak}) ->
                                vtag = wrq:get_qs_value("vtag", RD)}};
         Error ->
             RD1 = wrq:set_resp_header("Content-Type", "text/plain", RD),
-            {false, wrq:set_resp_body(io_lib:format("Unable to connect to Riak: ~p~n", [Error]), RD1), Ctx}
+            {false, wrq:set_resp_body(io_lib:format("Unable to connect to Riak: ~p~n", [Error]),
+                                      RD1), Ctx}
     end.
 
 is_authorized(RD, Ctx) ->
@@ -50,7 +51,8 @@ malformed_request(RD, Ctx) -> standin_object_request:check(RD, Ctx).
 
 %% A read has its object fetched here, so that all that can go wrong with it is
 %% answered before the content types are looked at.
-forbidden(RD, Ctx = #ctx{method = Method, security = Security, bucket_type = Type, bucket = Bucket}) ->
+forbidden(RD, Ctx = #ctx{method = Method, security = Security, bucket_type = Type,
+                         bucket = Bucket}) ->
     case riak_kv_wm_utils:is_forbidden(RD) of
         true -> {true, RD, Ctx};
         false ->
@@ -72,7 +74,8 @@ known_type(RD, Ctx = #ctx{bucket_type = Type}) ->
     end.
 
 ensure_doc(Ctx = #ctx{doc = undefined, key = undefined}) -> Ctx#ctx{doc = {error, notfound}};
-ensure_doc(Ctx = #ctx{doc = undefined, bucket_type = Type, bucket = Bucket, key = Key, client = Client}) ->
+ensure_doc(Ctx = #ctx{doc = undefined, bucket_type = Type, bucket = Bucket, key = Key,
+                      client = Client}) ->
     case riak_kv_wm_utils:bucket_type_exists(Type) of
         true ->
             Name = riak_kv_wm_utils:maybe_bucket_type(Type, Bucket),
@@ -92,7 +95,8 @@ content_types_provided(RD, Ctx0) ->
     case standin_object_view:select(Ctx) of
         {Meta, Value} -> {[{riak_kv_wm_utils:get_ctype(Meta, Value), produce_doc_body}], RD, Ctx};
         multiple_choices ->
-            {[{"text/plain", produce_sibling_message_body}, {"multipart/mixed", produce_multipart_body}], RD, Ctx}
+            {[{"text/plain", produce_sibling_message_body},
+              {"multipart/mixed", produce_multipart_body}], RD, Ctx}
     end.
 
 charsets_provided(RD, Ctx = #ctx{method = Method}) when ?IS_UPDATE(Method) ->
@@ -124,7 +128,8 @@ content_types_accepted(RD, Ctx) ->
             case string:tokens(Media, "/") of
                 [_, _] -> {[{Media, accept_doc_body}], RD, Ctx};
                 _ ->
-                    Text = ["\"", Media, "\" is not a valid media type for the Content-type header.\n"],
+                    Text = ["\"", Media,
+                            "\" is not a valid media type for the Content-type header.\n"],
                     RD1 = wrq:set_resp_header("Content-Type", "text/plain", RD),
                     {[], wrq:set_resp_body(Text, RD1), Ctx}
             end
@@ -156,7 +161,8 @@ generate_etag(RD, Ctx) -> {standin_object_view:etag(Ctx), RD, Ctx}.
 last_modified(RD, Ctx) -> {standin_object_view:last_modified(Ctx), RD, Ctx}.
 
 multiple_choices(RD, Ctx = #ctx{vtag = undefined, doc = {ok, Obj}}) ->
-    {riak_object:get_update_value(Obj) =:= undefined andalso riak_object:value_count(Obj) > 1, RD, Ctx};
+    {riak_object:get_update_value(Obj) =:= undefined andalso riak_object:value_count(Obj) > 1, RD,
+     Ctx};
 multiple_choices(RD, Ctx) ->
     case standin_object_view:meta(?MD_DELETED, Ctx) of
         undefined -> {false, RD, Ctx};
@@ -171,10 +177,12 @@ produce_multipart_body(RD, Ctx) -> standin_object_view:multipart(RD, Ctx).
 
 post_is_create(RD, Ctx) -> {Ctx#ctx.key =:= undefined, RD, Ctx}.
 
-create_path(RD, Ctx = #ctx{prefix = Prefix, bucket_type = Type, bucket = Bucket, api_version = Version}) ->
+create_path(RD, Ctx = #ctx{prefix = Prefix, bucket_type = Type, bucket = Bucket,
+                           api_version = Version}) ->
     Key = riak_core_util:unique_id_62(),
     Uri = riak_kv_wm_utils:format_uri(Type, Bucket, Key, Prefix, Version),
-    {Key, wrq:set_resp_header("Location", lists:flatten(Uri), RD), Ctx#ctx{key = list_to_binary(Key)}}.
+    {Key, wrq:set_resp_header("Location", lists:flatten(Uri), RD),
+     Ctx#ctx{key = list_to_binary(Key)}}.
 
 process_post(RD, Ctx) -> accept_doc_body(RD, Ctx).
 
@@ -187,7 +195,8 @@ accept_doc_body(RD, Ctx = #ctx{client = Client, options = Options}) ->
         {error, Reason} -> standin_object_error:answer(Reason, RD, Ctx)
     end.
 
-delete_resource(RD, Ctx = #ctx{bucket_type = Type, bucket = Bucket, key = Key, client = Client, options = Options}) ->
+delete_resource(RD, Ctx = #ctx{bucket_type = Type, bucket = Bucket, key = Key, client = Client,
+                               options = Options}) ->
     Name = riak_kv_wm_utils:maybe_bucket_type(Type, Bucket),
     Result = case standin_object_request:vclock(RD) of
                  undefined -> riak_client:delete(Name, Key, Options, Client);

@@ -50,10 +50,13 @@ get_bucket_props_json(Client, Bucket) ->
     Props = riak_client:get_bucket(Bucket, Client),
     {<<"props">>, {struct, [riak_kv_wm_utils:jsonify_bucket_prop(P) || P <- Props]}}.
 
-accept_bucket_body(RD, Ctx = #res{client = Client, bucket_type = Type, bucket = Bucket, props = Props}) ->
-    case riak_client:set_bucket({Type, Bucket}, [riak_kv_wm_utils:erlify_bucket_prop(P) || P <- Props], Client) of
+accept_bucket_body(RD, Ctx = #res{client = Client, bucket_type = Type, bucket = Bucket,
+                                  props = Props}) ->
+    case riak_client:set_bucket({Type, Bucket},
+                                [riak_kv_wm_utils:erlify_bucket_prop(P) || P <- Props], Client) of
         ok -> {true, RD, Ctx};
-        {error, Details} -> {{halt, 400}, wrq:append_to_resp_body(mochijson2:encode(Details), RD), Ctx}
+        {error, Details} ->
+            {{halt, 400}, wrq:append_to_resp_body(mochijson2:encode(Details), RD), Ctx}
     end.
 
 delete_resource(RD, Ctx = #res{client = Client, bucket_type = Type, bucket = Bucket}) ->

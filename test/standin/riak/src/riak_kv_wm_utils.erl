@@ -83,7 +83,8 @@ is_authorized(RD, Ctx, Set) ->
         {true, Security} -> {true, RD, Set(Security)};
         false -> {"Basic realm=\"Riak\"", RD, Ctx};
         insecure ->
-            Text = <<"Security is enabled and Riak does not accept credentials over HTTP. Try HTTPS instead.">>,
+            Text =
+                <<"Security is enabled and Riak does not accept credentials over HTTP. Try HTTPS instead.">>,
             {{halt, 426}, wrq:append_to_resp_body(Text, RD), Ctx}
     end.
 
@@ -100,7 +101,8 @@ permit(Permission, Security, RD, Ctx) ->
 %% Against requests that a page of another site makes a browser send.
 is_forbidden(RD) ->
     wrq:get_req_header("Origin", RD) =:= "null"
-        orelse (app_helper:get_env(riak_kv, secure_referer_check, true) andalso foreign_referer(RD)).
+        orelse (app_helper:get_env(riak_kv, secure_referer_check, true)
+                andalso foreign_referer(RD)).
 
 is_forbidden(RD, JobClass, Ctx) ->
     case {is_forbidden(RD), riak_core_util:job_class_enabled(JobClass)} of
@@ -108,7 +110,9 @@ is_forbidden(RD, JobClass, Ctx) ->
         {false, true} -> {false, RD, Ctx};
         {false, false} ->
             Text = riak_core_util:job_class_disabled_message(binary, JobClass),
-            {true, wrq:append_to_resp_body(Text, wrq:set_resp_header("Content-Type", "text/plain", RD)), Ctx}
+            {true, wrq:append_to_resp_body(Text,
+                                           wrq:set_resp_header("Content-Type", "text/plain", RD)),
+                                           Ctx}
     end.
 
 %% A referer that is an address but names no port, or no host, fails as in Riak
@@ -177,7 +181,8 @@ found(Key, Meta, Default) ->
     end.
 
 %% {Bucket, Tag}: to a bucket; {{Bucket, Key}, Tag}: to an object. Last first.
-format_links(Links, Prefix, Version) -> lists:reverse([{"Link", link(L, Prefix, Version)} || L <- Links]).
+format_links(Links, Prefix, Version) ->
+    lists:reverse([{"Link", link(L, Prefix, Version)} || L <- Links]).
 
 link({{Bucket, Key}, Tag}, Prefix, Version) ->
     Uri = format_uri(quote(Bucket), quote(Key), Prefix, Version),
@@ -224,5 +229,6 @@ erlify_bucket_prop({<<"chash_keyfun">>, {struct, Props}}) -> {chash_keyfun, erl_
 erlify_bucket_prop({Name, Value}) -> {binary_to_existing_atom(Name, utf8), Value}.
 
 erl_modfun(Props) ->
-    [M, F] = [binary_to_existing_atom(proplists:get_value(K, Props), utf8) || K <- [<<"mod">>, <<"fun">>]],
+    [M, F] = [binary_to_existing_atom(proplists:get_value(K, Props), utf8)
+              || K <- [<<"mod">>, <<"fun">>]],
     {M, F}.

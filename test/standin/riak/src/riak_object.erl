@@ -43,7 +43,8 @@ vclock(#r_object{vclock = Clock}) -> Clock.
 set_vclock(Obj, Clock) -> Obj#r_object{vclock = Clock}.
 value_count(#r_object{contents = Contents}) -> length(Contents).
 get_contents(#r_object{contents = Cs}) -> [{M, V} || #r_content{metadata = M, value = V} <- Cs].
-set_contents(Obj, MVs) -> Obj#r_object{contents = [#r_content{metadata = M, value = V} || {M, V} <- MVs]}.
+set_contents(Obj, MVs) ->
+    Obj#r_object{contents = [#r_content{metadata = M, value = V} || {M, V} <- MVs]}.
 get_metadatas(Obj) -> [M || {M, _} <- get_contents(Obj)].
 get_values(Obj) -> [V || {_, V} <- get_contents(Obj)].
 get_metadata(Obj) -> [M] = get_metadatas(Obj), M.
@@ -64,7 +65,8 @@ apply_updates(Obj = #r_object{updatemetadata = Meta, updatevalue = Value, conten
                 true -> lists:sublist([M || #r_content{metadata = M} <- Contents], length(Values));
                 false -> [Meta || _ <- Values]
             end,
-    Obj#r_object{contents = [#r_content{metadata = M, value = V} || {M, V} <- lists:zip(Metas, Values)],
+    Obj#r_object{contents = [#r_content{metadata = M, value = V}
+                             || {M, V} <- lists:zip(Metas, Values)],
                  updatemetadata = dict:store(clean, true, dict:new()), updatevalue = undefined}.
 
 update_last_modified(Obj) -> update_last_modified(Obj, os:timestamp()).

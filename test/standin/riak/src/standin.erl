@@ -88,8 +88,11 @@ ensure_distributed() ->
             ok;
         false ->
             %% Starts the port mapper if there is none yet.
-            Epmd = filename:join([code:root_dir(), "erts-" ++ erlang:system_info(version), "bin", "epmd"]),
-            _ = os:cmd(case filelib:is_file(Epmd) of true -> Epmd; false -> "epmd" end ++ " -daemon"),
+            Epmd =
+                filename:join([code:root_dir(), "erts-" ++ erlang:system_info(version), "bin",
+                               "epmd"]),
+            _ = os:cmd(case filelib:is_file(Epmd) of true -> Epmd; false -> "epmd" end
+                       ++ " -daemon"),
             Name = list_to_atom("standinctl" ++ os:getpid() ++ "@127.0.0.1"),
             {ok, _} = net_kernel:start(Name, #{name_domain => longnames, hidden => true}),
             ok
@@ -117,7 +120,8 @@ url(C, Node, Scheme) ->
     {_, _, Ports, _} = lists:keyfind(Node, 1, maps:get(nodes, info(C))),
     as_url(Scheme, Ports).
 
-as_url(Scheme, Ports) -> lists:flatten(io_lib:format("~s://127.0.0.1:~b", [Scheme, maps:get(Scheme, Ports)])).
+as_url(Scheme, Ports) ->
+    lists:flatten(io_lib:format("~s://127.0.0.1:~b", [Scheme, maps:get(Scheme, Ports)])).
 
 %% #{certfile, keyfile, cacertfile}; empty without https.
 tls(C) -> maps:get(tls, info(C)).
@@ -232,7 +236,8 @@ heal(C, Node) ->
     rpc(C, Node, riak_core_gossip, distribute_ring, [ring(C, Node)]).
 
 %% Until the condition holds for the ring of every node that is up (5 s).
-await_ring(C, Condition) -> await(fun() -> lists:all(fun(N) -> Condition(ring(C, N)) end, up_nodes(C)) end).
+await_ring(C, Condition) ->
+    await(fun() -> lists:all(fun(N) -> Condition(ring(C, N)) end, up_nodes(C)) end).
 
 %% Until all nodes that are up see each other up, and hold rings of one content.
 settle(C) ->
@@ -244,12 +249,14 @@ settle(C) ->
         Members = riak_core_ring:all_members(hd(Rings)),
         Want = lists:sort([N || N <- Up, lists:member(N, Members)]),
         length(lists:usort([Content(R) || R <- Rings])) =:= 1 andalso
-            lists:all(fun(N) -> rpc(C, N, riak_core_node_watcher, nodes, [riak_kv]) =:= Want end, Want)
+            lists:all(fun(N) -> rpc(C, N, riak_core_node_watcher, nodes, [riak_kv]) =:= Want end,
+                      Want)
     end,
     case await(Settled) of
         true -> ok;
         false ->
-            Views = [{N, Content(ring(C, N)), rpc(C, N, riak_core_node_watcher, nodes, [riak_kv])} || N <- up_nodes(C)],
+            Views = [{N, Content(ring(C, N)), rpc(C, N, riak_core_node_watcher, nodes, [riak_kv])}
+                     || N <- up_nodes(C)],
             error({standin, {not_settled, Views}})
     end.
 

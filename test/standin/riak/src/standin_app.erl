@@ -28,7 +28,8 @@ stop(_) -> ok.
 %% The rest of riak_core: from here on there is a ring.
 boot() ->
     [{ok, _} = supervisor:start_child(riak_core_sup, worker(M))
-     || M <- [riak_core_ring_manager, riak_core_gossip, riak_core_metadata, riak_core_node_watcher]],
+     || M <- [riak_core_ring_manager, riak_core_gossip, riak_core_metadata,
+              riak_core_node_watcher]],
     ok.
 
 init(riak_core) ->

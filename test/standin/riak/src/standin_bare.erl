@@ -54,7 +54,8 @@ hold(Caller, Options) ->
     Dir = filename:join(os:getenv("TMPDIR", "/tmp"), "standin-bare-" ++ Unique),
     Node = list_to_atom("bare" ++ Unique ++ "@127.0.0.1"),
     Cookie = list_to_atom("standin" ++ Unique),
-    Spec = #{name => Node, cookie => Cookie, dir => Dir, main => ?MODULE, args => maps:get(args, Options, []),
+    Spec = #{name => Node, cookie => Cookie, dir => Dir, main => ?MODULE,
+             args => maps:get(args, Options, []),
              path => maps:get(patches, Options, []) ++ [webmachine(Dir) | mochiweb()],
              config => #{env => maps:get(env, Options, []), port => maps:get(port, Options, 0)}},
     Port = standin_os:start(Spec),
@@ -117,7 +118,10 @@ main([File]) ->
          [application:set_env(App, K, V) || {K, V} <- Values]
      end || {App, Values} <- Env],
     [{ok, _} = application:ensure_all_started(App) || App <- [inets, ssl, webmachine]],
-    {ok, Listener} = webmachine_mochiweb:start([{name, "bare"}, {ip, "127.0.0.1"}, {port, Port}, {nodelay, true},
-                                                {backlog, 512}, {dispatch, []}]),
+    {ok,
+     Listener} =
+         webmachine_mochiweb:start([{name, "bare"}, {ip, "127.0.0.1"}, {port, Port},
+                                    {nodelay, true},
+                                    {backlog, 512}, {dispatch, []}]),
     unlink(Listener),
     io:format("standin: listening ~b~n", [webmachine_mochiweb:port(Listener)]).

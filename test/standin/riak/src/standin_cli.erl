@@ -25,7 +25,8 @@ run(["start" | Args]) ->
             end,
     [io:format("~s ~s~s~n", [N, Url, Https(N)]) || {N, Url} <- Nodes],
     case standin:tls(C) of
-        #{cacertfile := File} -> io:format(standard_error, "standin: certificates are signed by ~s~n", [File]);
+        #{cacertfile := File} ->
+            io:format(standard_error, "standin: certificates are signed by ~s~n", [File]);
         _ -> ok
     end,
     persistent_term:put(?MODULE, {C, State}),
@@ -42,8 +43,10 @@ run(["rpc" | Args]) ->
 run(_) -> throw({usage, "start [options] | rpc NODE 'Expr.' (see the head of the script)"}).
 
 options(["--nodes", N | Rest], O, S) -> options(Rest, O#{nodes => number("--nodes", N)}, S);
-options(["--names", Names | Rest], O, S) -> options(Rest, O#{nodes => string:tokens(Names, ",")}, S);
-options(["--ring-size", N | Rest], O, S) -> options(Rest, O#{ring_size => number("--ring-size", N)}, S);
+options(["--names", Names | Rest], O, S) ->
+    options(Rest, O#{nodes => string:tokens(Names, ",")}, S);
+options(["--ring-size", N | Rest], O, S) ->
+    options(Rest, O#{ring_size => number("--ring-size", N)}, S);
 options(["--patches", Dir | Rest], O, S) ->
     filelib:is_dir(Dir) orelse throw({usage, "no such directory: " ++ Dir}),
     options(Rest, O#{patches => maps:get(patches, O, []) ++ [filename:absname(Dir)]}, S);
@@ -52,9 +55,12 @@ options(["--port", N | Rest], O, S) ->
     options(Rest, O#{ports => maps:get(ports, O, []) ++ [#{http => number("--port", N)}]}, S);
 options(["--type", Spec | Rest], O, S) ->
     options(Rest, O#{types => maps:get(types, O, []) ++ [type(Spec)]}, S);
-options(["--env", Spec | Rest], O, S) -> options(Rest, O#{env => maps:get(env, O, []) ++ term("--env", Spec)}, S);
-options(["--boot-delay", N | Rest], O, S) -> options(Rest, O#{boot_delay => number("--boot-delay", N)}, S);
-options(["--backend", "leveldb" | Rest], O, S) -> options(Rest, O#{backend => riak_kv_eleveldb_backend}, S);
+options(["--env", Spec | Rest], O, S) ->
+    options(Rest, O#{env => maps:get(env, O, []) ++ term("--env", Spec)}, S);
+options(["--boot-delay", N | Rest], O, S) ->
+    options(Rest, O#{boot_delay => number("--boot-delay", N)}, S);
+options(["--backend", "leveldb" | Rest], O, S) ->
+    options(Rest, O#{backend => riak_kv_eleveldb_backend}, S);
 options(["--backend", "bitcask" | Rest], O, S) -> options(Rest, O, S);
 options(["--state", File | Rest], O, _) -> options(Rest, O, File);
 options([], O, S) -> {O, S};
@@ -80,7 +86,9 @@ term(Name, Text) ->
     catch error:_ -> throw({usage, Name ++ " takes an Erlang term"})
     end.
 
-default_state() -> os:getenv("STANDIN_STATE", filename:join(filename:dirname(filename:dirname(code:which(?MODULE))), "current")).
+default_state() ->
+    os:getenv("STANDIN_STATE",
+              filename:join(filename:dirname(filename:dirname(code:which(?MODULE))), "current")).
 
 %% Readable by its owner only: the cookie is a password.
 write_state(File, Map) ->
@@ -97,7 +105,10 @@ rpc(File, Name, Expr) ->
                     ok = standin:ensure_distributed(),
                     erlang:set_cookie(Node, Cookie),
                     print(catch_rpc(Node, dotted(Expr)));
-                [] -> throw({usage, "no node " ++ Name ++ "; there are: " ++ string:join([atom_to_list(N) || N <- Nodes], ", ")})
+                [] ->
+                    throw({usage,
+                           "no node " ++ Name ++ "; there are: "
+                               ++ string:join([atom_to_list(N) || N <- Nodes], ", ")})
             end;
         {error, _} -> throw({usage, "no cluster is running (no " ++ File ++ ")"})
     end.

@@ -37,16 +37,21 @@ unique() -> os:getpid() ++ "x" ++ integer_to_list(erlang:phash2(make_ref(), 1 bs
 
 handle_call({start_node, Name, Extra}, From, State = #state{nodes = Nodes}) ->
     case maps:find(Name, Nodes) of
-        {ok, #node{status = S}} when S =/= down -> {reply, {error, {standin, {running, Name}}}, State};
+        {ok, #node{status = S}} when S =/= down ->
+            {reply, {error, {standin, {running, Name}}}, State};
         Known ->
             Old = case Known of
                       {ok, N} -> N;
-                      error -> #node{name = Name, dir = filename:join(State#state.dir, atom_to_list(Name))}
+                      error ->
+                          #node{name = Name, dir = filename:join(State#state.dir,
+                                                                 atom_to_list(Name))}
                   end,
-            _ = maps:get(fresh, Extra, false) andalso file:del_dir_r(filename:join(Old#node.dir, "data")),
+            _ = maps:get(fresh, Extra, false)
+                andalso file:del_dir_r(filename:join(Old#node.dir, "data")),
             Port = standin_os:start(spec(Old, Extra, State)),
             erlang:send_after(?BOOT_MS, self(), {too_late, Name, From}),
-            New = Old#node{port = Port, status = booting, waiting = [{From, maps:get(until, Extra, ready)}]},
+            New = Old#node{port = Port, status = booting,
+                           waiting = [{From, maps:get(until, Extra, ready)}]},
             {noreply, State#state{nodes = Nodes#{Name => New}}}
     end;
 handle_call({stop_node, Name, How}, From, State) ->
@@ -59,8 +64,10 @@ handle_call({stop_node, Name, How}, From, State) ->
         end,
         Node#node{waiting = [{From, down} | Node#node.waiting]}
     end);
-handle_call(info, _From, State = #state{nodes = Nodes, cookie = Cookie, dir = Dir, options = Options}) ->
-    List = [{Name, N#node.status, N#node.ports, N#node.dir} || {Name, N} <- lists:sort(maps:to_list(Nodes))],
+handle_call(info, _From, State = #state{nodes = Nodes, cookie = Cookie, dir = Dir,
+                                        options = Options}) ->
+    List = [{Name, N#node.status, N#node.ports, N#node.dir}
+            || {Name, N} <- lists:sort(maps:to_list(Nodes))],
     {reply, #{nodes => List, cookie => Cookie, dir => Dir, tls => maps:get(tls, Options)}, State};
 handle_call(stop, _From, State) ->
     {stop, normal, ok, State}.
@@ -99,7 +106,8 @@ said(Line, Node) ->
 ended(_Status, Node = #node{waiting = Waiting}) ->
     [gen_server:reply(From, case Until of
                                 down -> ok;
-                                _ -> {error, {standin, {not_started, Node#node.name, console(Node)}}}
+                                _ -> {error, {standin,
+                                              {not_started, Node#node.name, console(Node)}}}
                             end) || {From, Until} <- Waiting],
     Node#node{status = down, port = undefined, waiting = []}.
 
@@ -125,13 +133,15 @@ terminate(_Reason, State = #state{nodes = Nodes, dir = Dir, options = Options}) 
     Running = [P || #node{port = P} <- maps:values(Nodes), P =/= undefined],
     Pids = [standin_os:os_pid(P) || P <- Running],
     [standin_os:kill(P) || P <- Running],
-    [receive {P, {exit_status, _}} -> ok after 5000 -> error({standin, {still_there, P, Pids}}) end || P <- Running],
+    [receive {P, {exit_status, _}} -> ok after 5000 -> error({standin, {still_there, P, Pids}}) end
+     || P <- Running],
     _ = maps:get(keep, Options, false) orelse maps:is_key(dir, Options) orelse file:del_dir_r(Dir),
     State.
 
 %% --- what a node is started with ---
 
-spec(#node{name = Name, dir = Dir, ports = Ports}, Extra, #state{options = Options, cookie = Cookie}) ->
+spec(#node{name = Name, dir = Dir, ports = Ports}, Extra,
+     #state{options = Options, cookie = Cookie}) ->
     Path = maps:get(patches, Options, []) ++ ebin(),
     Env = maps:get(env, Options, []) ++ maps:get(env, Extra, []),
     #{name => Name, cookie => Cookie, dir => Dir, path => Path, args => maps:get(args, Options, []),

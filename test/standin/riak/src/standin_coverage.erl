@@ -33,7 +33,8 @@ index(Bucket, {Field, Start, End}, Options) ->
             Rows = fun(Obj, Key) -> matching(Field, Start, End, Obj, Key) end,
             Found = all(fun(F) -> each_row(Bucket, Timeout, Rows, F) end),
             case Found of
-                {ok, List} -> {ok, limit(proplists:get_value(max_results, Options), lists:usort(List))};
+                {ok, List} ->
+                    {ok, limit(proplists:get_value(max_results, Options), lists:usort(List))};
                 Error -> Error
             end
     end.
@@ -98,7 +99,8 @@ cover(Fold, Timeout, F) ->
     Up = riak_core_node_watcher:nodes(riak_kv),
     Ref = make_ref(),
     Ids = [begin
-               [Id | _] = [{Index, N} || {_, N} <- riak_core_ring:preflist(<<(Index - 1):160>>, Ring),
+               [Id | _] = [{Index, N}
+                           || {_, N} <- riak_core_ring:preflist(<<(Index - 1):160>>, Ring),
                                          lists:member(N, Up)],
                {Index, Node} = Id,
                riak_kv_vnode:ask(Index, Node, Ref, {fold, Fold(Index), []}),

@@ -58,4 +58,5 @@ close(#log{fd = Fd}) -> file:close(Fd).
 %% Partitions for which there is a log.
 indices(undefined) -> [];
 indices(Dir) ->
-    [list_to_integer(filename:basename(F, ".log")) || F <- filelib:wildcard(filename:join(Dir, "*.log"))].
+    [list_to_integer(filename:basename(F, ".log"))
+     || F <- filelib:wildcard(filename:join(Dir, "*.log"))].

@@ -15,7 +15,8 @@ form(Nodes) ->
     {ok, {_, Ring}} = change(fun(Ring0) ->
         Joined = lists:foldl(fun(Node, R) ->
                                  R1 = riak_core_ring:set_member(node(), R, Node, valid),
-                                 R2 = riak_core_ring:update_member_meta(node(), R1, Node, gossip_vsn, 2),
+                                 R2 = riak_core_ring:update_member_meta(node(), R1, Node,
+                                                                        gossip_vsn, 2),
                                  riak_core_ring:increment_ring_version(node(), R2)
                              end, Ring0, lists:delete(node(), Nodes)),
         riak_core_ring:change_owners(Joined, even(riak_core_ring:all_owners(Joined), Nodes))
@@ -46,12 +47,15 @@ commit(Options) ->
          end, fun owners/2, [], Options).
 
 leave(Node, Options) ->
-    plan(fun(Ring) -> riak_core_ring:leave_member(node(), Ring, Node) end, fun owners/2, [Node], Options).
+    plan(fun(Ring) -> riak_core_ring:leave_member(node(), Ring, Node) end, fun owners/2, [Node],
+         Options).
 
 %% New (which has joined) takes all that Old has.
 replace(Old, New, Options) ->
     Change = fun(Ring) ->
-                 riak_core_ring:leave_member(node(), riak_core_ring:set_member(node(), Ring, New, valid), Old)
+                 riak_core_ring:leave_member(node(),
+                                             riak_core_ring:set_member(node(), Ring, New, valid),
+                                             Old)
              end,
     Moves = fun(Ring, _) -> [{I, New} || I <- riak_core_ring:indices(Ring, Old)] end,
     plan(Change, Moves, [Old], Options).
@@ -60,7 +64,8 @@ replace(Old, New, Options) ->
 remove(Node) ->
     {ok, _} = change(fun(Ring) ->
         Gone = riak_core_ring:remove_member(node(), Ring, Node),
-        Moved = riak_core_ring:change_owners(Gone, owners(Gone, riak_core_ring:claiming_members(Gone))),
+        Moved = riak_core_ring:change_owners(Gone,
+                                             owners(Gone, riak_core_ring:claiming_members(Gone))),
         riak_core_ring:increment_ring_version(node(), Moved)
     end),
     ok.
@@ -80,8 +85,11 @@ plan(Change, Claim, Leaving, Options) ->
     {ok, {_, Ring}} = change(fun(R) ->
         Owners = riak_core_ring:all_owners(R),
         Claiming = riak_core_ring:claiming_members(R),
-        Next = [{I, proplists:get_value(I, Owners), New, [], awaiting} || {I, New} <- Claim(R, Claiming)],
-        riak_core_ring:increment_ring_version(node(), riak_core_ring:set_pending_changes(R, lists:keysort(1, Next)))
+        Next = [{I, proplists:get_value(I, Owners), New, [], awaiting}
+                || {I, New} <- Claim(R, Claiming)],
+        riak_core_ring:increment_ring_version(node(),
+                                              riak_core_ring:set_pending_changes(R,
+                                                                                 lists:keysort(1, Next)))
     end),
     Next = riak_core_ring:pending_changes(Ring),
     Up = riak_core_node_watcher:nodes(riak_kv),
@@ -116,9 +124,12 @@ moved({Index, Owner, New, _, _}, at_once, R) ->
 
 flip(Leaving, R) ->
     Flipped = riak_core_ring:change_owners(R, riak_core_ring:all_next_owners(R)),
-    Done = riak_core_ring:increment_ring_version(node(), riak_core_ring:set_pending_changes(Flipped, [])),
+    Done = riak_core_ring:increment_ring_version(node(),
+                                                 riak_core_ring:set_pending_changes(Flipped, [])),
     lists:foldl(fun(N, Acc) ->
-                    riak_core_ring:increment_ring_version(node(), riak_core_ring:exit_member(node(), Acc, N))
+                    riak_core_ring:increment_ring_version(node(),
+                                                          riak_core_ring:exit_member(node(), Acc,
+                                                                                     N))
                 end, Done, Leaving).
 
 %% One partition to another node, data first.
@@ -174,7 +185,9 @@ owners(Ring, Claiming) ->
     Size = length(Owners),
     Base = Size div length(Claiming),
     {Full, _} = lists:split(Size rem length(Claiming), most_first(Claiming, Owners)),
-    Share = maps:from_list([{N, Base + case lists:member(N, Full) of true -> 1; false -> 0 end} || N <- Claiming]),
+    Share =
+        maps:from_list([{N, Base + case lists:member(N, Full) of true -> 1; false -> 0 end}
+                        || N <- Claiming]),
     {_, Moves} = lists:foldl(fun({Index, Owner}, {Now, Moves}) ->
         Have = count(Owner, Now),
         case Have > maps:get(Owner, Share, 0) of

@@ -21,7 +21,8 @@ boot(File) ->
      end || {App, Values} <- Env],
     application:set_env(webmachine, connection_hook, {standin_traffic, connection}),
     application:set_env(webmachine, request_hook, {standin_traffic, request}),
-    [{ok, _} = application:ensure_all_started(App) || App <- [inets, ssl, webmachine, riak_core, riak_api]],
+    [{ok, _} = application:ensure_all_started(App)
+     || App <- [inets, ssl, webmachine, riak_core, riak_api]],
     io:format("standin: listening ~0p~n", [ports()]),
     timer:sleep(Delay),
     ok = standin_app:boot(),
@@ -41,7 +42,8 @@ wait_for_eof(Port) ->
     end.
 
 ports() ->
-    [{Scheme, Port} || Scheme <- [http, https, pb], {_, Port} <- app_helper:get_env(riak_api, Scheme, [])].
+    [{Scheme, Port}
+     || Scheme <- [http, https, pb], {_, Port} <- app_helper:get_env(riak_api, Scheme, [])].
 
 %% For a shell: the value of Erlang expressions given as text.
 eval(Text) ->

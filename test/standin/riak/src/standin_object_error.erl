@@ -9,7 +9,8 @@ answer(Reason, RD, Ctx) ->
     {Status, Plain, Text} = what(Reason, Ctx),
     RD1 = case Reason of
               {deleted, _} ->
-                  wrq:set_resp_header("X-Riak-Deleted", "true", standin_object_view:vclock_header(RD, Ctx));
+                  wrq:set_resp_header("X-Riak-Deleted", "true",
+                                      standin_object_view:vclock_header(RD, Ctx));
               _ -> RD
           end,
     RD2 = case Plain of
@@ -25,17 +26,21 @@ answer(Reason, RD, Ctx) ->
 %% bare: the answer has no content type of its own.
 what(notfound, _) -> {404, plain, "not found\n"};
 what({deleted, _}, _) -> {404, plain, "not found\n"};
-what(bucket_type_unknown, #ctx{bucket_type = Type}) -> {404, plain, ["Unknown bucket type: ", Type]};
+what(bucket_type_unknown, #ctx{bucket_type = Type}) ->
+    {404, plain, ["Unknown bucket type: ", Type]};
 what(no_type, Ctx) -> what(bucket_type_unknown, Ctx);
 what(timeout, _) -> {503, plain, "request timed out\n"};
 what(too_many_fails, _) -> {503, bare, "Too Many write failures to satisfy W/DW\n"};
 what({n_val_violation, N}, _) ->
-    {400, bare, io_lib:format("Specified w/dw/pw/node_confirms values invalid for bucket n value of ~p~n", [N])};
+    {400, bare,
+     io_lib:format("Specified w/dw/pw/node_confirms values invalid for bucket n value of ~p~n",
+                   [N])};
 what({r_val_unsatisfied, Want, Got}, _) -> {503, plain, unsatisfied("R", Want, Got)};
 what({dw_val_unsatisfied, Want, Got}, _) -> {503, plain, unsatisfied("DW", Want, Got)};
 what({pr_val_unsatisfied, Want, Got}, _) -> {503, plain, unsatisfied("PR", Want, Got)};
 what({pw_val_unsatisfied, Want, Got}, _) -> {503, bare, unsatisfied("PW", Want, Got)};
-what({node_confirms_val_unsatisfied, Want, Got}, _) -> {503, bare, unsatisfied("node_confirms", Want, Got)};
+what({node_confirms_val_unsatisfied, Want, Got}, _) ->
+    {503, bare, unsatisfied("node_confirms", Want, Got)};
 what(failed, _) -> {412, bare, none};
 what(Other, _) -> {500, plain, io_lib:format("Error:~n~p~n", [Other])}.
 

@@ -130,11 +130,14 @@ indexes(RD, Ctx) ->
 
 %% --- the object to be stored ---
 
-object(RD, #ctx{bucket_type = Type, bucket = Bucket, key = Key, links = Links, index_fields = Fields}) ->
+object(RD, #ctx{bucket_type = Type, bucket = Bucket, key = Key, links = Links,
+                index_fields = Fields}) ->
     {CType, Charset} = content_type(RD),
-    Meta = [{?MD_CTYPE, CType}, {?MD_LINKS, Links}, {?MD_INDEX, Fields}, {?MD_USERMETA, user_meta(RD)}]
+    Meta = [{?MD_CTYPE, CType}, {?MD_LINKS, Links}, {?MD_INDEX, Fields},
+            {?MD_USERMETA, user_meta(RD)}]
         ++ [{?MD_CHARSET, Charset} || Charset =/= undefined]
-        ++ [{?MD_ENCODING, E} || E <- [wrq:get_req_header("Content-Encoding", RD)], E =/= undefined],
+        ++ [{?MD_ENCODING, E}
+            || E <- [wrq:get_req_header("Content-Encoding", RD)], E =/= undefined],
     New = riak_object:new(riak_kv_wm_utils:maybe_bucket_type(Type, Bucket), Key, <<>>),
     Clock = case vclock(RD) of undefined -> vclock:fresh(); Given -> Given end,
     Obj = riak_object:update_metadata(riak_object:set_vclock(New, Clock), dict:from_list(Meta)),

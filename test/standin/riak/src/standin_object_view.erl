@@ -56,7 +56,8 @@ modified(Meta) ->
 
 document(RD, Ctx = #ctx{bucket = Bucket, prefix = Prefix, api_version = Version}) ->
     {Meta, Value} = select(Ctx),
-    Links = riak_kv_wm_utils:format_links([{Bucket, "up"} | found(?MD_LINKS, Meta, [])], Prefix, Version),
+    Links = riak_kv_wm_utils:format_links([{Bucket, "up"} | found(?MD_LINKS, Meta, [])], Prefix,
+                                          Version),
     Indexes = [{"x-riak-index-" ++ binary_to_list(K), riak_kv_wm_utils:any_to_list(V)}
                || {K, V} <- found(?MD_INDEX, Meta, [])],
     Headers = Links ++ found(?MD_USERMETA, Meta, []) ++ Indexes,
@@ -68,10 +69,13 @@ sibling_list(RD, Ctx = #ctx{doc = {ok, Obj}}) ->
     RD1 = wrq:set_resp_header("Content-Type", "text/plain", vclock_header(RD, Ctx)),
     {["Siblings:\n", Vtags], RD1, Ctx}.
 
-multipart(RD, Ctx = #ctx{doc = {ok, Obj}, bucket = Bucket, prefix = Prefix, api_version = Version}) ->
+multipart(RD, Ctx = #ctx{doc = {ok, Obj}, bucket = Bucket, prefix = Prefix,
+                         api_version = Version}) ->
     Boundary = riak_core_util:unique_id_62(),
-    Parts = [["\r\n--", Boundary, "\r\n", riak_kv_wm_utils:multipart_encode_body(Prefix, Bucket, C, Version)]
-             || C <- riak_object:get_contents(Obj)],
+    Parts =
+        [["\r\n--", Boundary, "\r\n", riak_kv_wm_utils:multipart_encode_body(Prefix, Bucket, C,
+                                                                             Version)]
+         || C <- riak_object:get_contents(Obj)],
     Type = "multipart/mixed; boundary=" ++ Boundary,
     {[Parts, "\r\n--", Boundary, "--\r\n"],
      wrq:set_resp_header("Content-Type", Type, vclock_header(RD, Ctx)), Ctx}.
@@ -90,7 +94,8 @@ returned(RD, Ctx) ->
 
 prefers_multipart(RD) ->
     Accept = case wrq:get_req_header("Accept", RD) of undefined -> "*/*"; Given -> Given end,
-    webmachine_util:choose_media_type(["multipart/mixed", "text/plain"], Accept) =:= "multipart/mixed".
+    webmachine_util:choose_media_type(["multipart/mixed", "text/plain"],
+                                      Accept) =:= "multipart/mixed".
 
 vclock_header(RD, #ctx{doc = {ok, Obj}}) ->
     {Name, Value} = riak_object:vclock_header(Obj),

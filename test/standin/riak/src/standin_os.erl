@@ -19,7 +19,8 @@ start(#{name := Name, cookie := Cookie, dir := Dir, path := Path, config := Conf
             "-kernel", "logger_level", "warning",
             "+sbwt", "none", "+sbwtdcpu", "none", "+sbwtdio", "none", "+K", "true"]
         ++ maps:get(args, Spec, [])
-        ++ ["-pa" | lists:reverse(Path)] ++ ["-run", atom_to_list(maps:get(main, Spec, standin_node)), "main", File],
+        ++ ["-pa" | lists:reverse(Path)]
+            ++ ["-run", atom_to_list(maps:get(main, Spec, standin_node)), "main", File],
     %% Of several directories of one -pa the last comes first.
     Erl = filename:join([code:root_dir(), "bin", "erl"]),
     open_port({spawn_executable, Erl},

@@ -91,7 +91,8 @@ unmet(#{r := R, pr := PR, preflist := Preflist}, Answers) ->
     Ok = [Id || {Id, {ok, _}} <- Answers],
     Primary = length([Id || Id <- Ok, lists:member({Id, primary}, Preflist)]),
     if Ok =:= [] -> {error, notfound};
-       PR > 0, Primary < PR, PR >= R orelse length(Ok) >= R -> {error, {pr_val_unsatisfied, PR, Primary}};
+       PR > 0, Primary < PR, PR >= R orelse length(Ok) >= R ->
+           {error, {pr_val_unsatisfied, PR, Primary}};
        true -> {error, {r_val_unsatisfied, R, length(Ok)}}
     end.
 
@@ -100,7 +101,8 @@ repair(#{n := N, allow_mult := AllowMult, bkey := BKey}, Answers) when N > 1 ->
     Objects = [Obj || {_, {ok, Obj}} <- Answers],
     Obj = Objects =/= [] andalso riak_object:reconcile(Objects, AllowMult),
     Stale = [Id || {Id, A} <- Answers, Obj =/= false, A =/= {ok, Obj}],
-    [riak_kv_vnode:tell(I, Node, {self(), ignored}, {put, BKey, Obj, AllowMult}) || {I, Node} <- Stale],
+    [riak_kv_vnode:tell(I, Node, {self(), ignored}, {put, BKey, Obj, AllowMult})
+     || {I, Node} <- Stale],
     ok;
 repair(_, _) -> ok.
 
@@ -117,7 +119,9 @@ put(Obj0, Options, Props, N) ->
     BKey = {riak_object:bucket(Obj0), riak_object:key(Obj0)},
     Preflist = preflist(BKey, Options, Props, N),
     [PW, NC, W, DW0] = Quorums = [quorum(K, Options, Props, N) || K <- [pw, node_confirms, w, dw]],
-    Named = lists:zip([pw_val_violation, node_confirms_val_violation, w_val_violation, dw_val_violation], Quorums),
+    Named =
+        lists:zip([pw_val_violation, node_confirms_val_violation, w_val_violation,
+                   dw_val_violation], Quorums),
     DW = case DW0 of error -> error; _ -> max(DW0, 1) end,
     Need = lists:max([1 | [Q || Q <- [W, DW, PW], is_integer(Q)]]),
     Checks = [{Q =:= error, {Name, bad}} || {Name, Q} <- Named]
@@ -149,7 +153,8 @@ where(Obj, Goal = #{preflist := Preflist}, Options) ->
         [Id | _] -> coordinate(Id, Obj, Goal, left(Deadline));
         [] ->
             [{{_, Node} = Id, _} | _] = Preflist,
-            try erpc:call(Node, ?MODULE, coordinate, [Id, Obj, Goal, left(Deadline)], left(Deadline))
+            try erpc:call(Node, ?MODULE, coordinate, [Id, Obj, Goal, left(Deadline)],
+                          left(Deadline))
             catch error:{erpc, _} -> {error, timeout}
             end
     end.
@@ -228,7 +233,8 @@ reap({Bucket, _} = BKey) ->
     Ids = [Id || {Id, primary} <- preflist(BKey, [], Props, N)],
     Ref = make_ref(),
     [riak_kv_vnode:ask(I, Node, Ref, {get, BKey}) || {I, Node} <- Ids],
-    Found = [receive {Ref, Id, {ok, Obj}} -> Obj; {Ref, Id, _} -> none after 5000 -> none end || Id <- Ids],
+    Found = [receive {Ref, Id, {ok, Obj}} -> Obj; {Ref, Id, _} -> none after 5000 -> none end
+             || Id <- Ids],
     Tombs = [Obj || Obj <- Found, Obj =/= none, riak_object:is_deleted(Obj)],
     _ = length(Tombs) =:= N andalso
         [riak_kv_vnode:ask(I, Node, Ref, {reap, BKey, riak_object:vclock(Obj)})

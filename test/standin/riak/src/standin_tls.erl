@@ -12,7 +12,8 @@ files(Dir) ->
     %% The default, SHA-1, is refused by clients of today.
     Digest = {digest, sha256},
     #{server_config := Server} = public_key:pkix_test_data(
-        #{server_chain => #{root => [Key, Digest], intermediates => [], peer => [Key, Digest, {extensions, [Names]}]},
+        #{server_chain => #{root => [Key, Digest], intermediates => [],
+                            peer => [Key, Digest, {extensions, [Names]}]},
           client_chain => #{root => [Key, Digest], intermediates => [], peer => [Key, Digest]}}),
     %% The server trusts the client's root and so on; the one that signed its
     %% own certificate is what clients need.

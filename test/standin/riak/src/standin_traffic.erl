@@ -62,7 +62,8 @@ member_at(Peer) ->
 %% Is this the local end of a connection that this node opened?
 mine(Address) ->
     lists:any(fun(Port) ->
-        erlang:port_info(Port, name) =:= {name, "tcp_inet"} andalso inet:sockname(Port) =:= {ok, Address}
+        erlang:port_info(Port, name) =:= {name, "tcp_inet"}
+            andalso inet:sockname(Port) =:= {ok, Address}
     end, erlang:ports()).
 
 init([]) ->
@@ -71,7 +72,8 @@ init([]) ->
 
 handle_call(read, _From, State0) ->
     State = http(dist(State0)),
-    Answer = #{dist => State#state.sent, http => State#state.http_bytes, connections => State#state.connections},
+    Answer = #{dist => State#state.sent, http => State#state.http_bytes,
+               connections => State#state.connections},
     {reply, Answer, State};
 handle_call(reset, _From, State) ->
     {reply, ok, (http(dist(State)))#state{sent = 0, http_bytes = 0, connections = 0}};
@@ -93,17 +95,21 @@ handle_info(_, State) -> {noreply, State}.
 
 dist(State = #state{dist = Before, sent = Sent}) ->
     Members = nodes(),
-    Now = maps:from_list([{Port, Bytes} || {Node, Port} <- erlang:system_info(dist_ctrl), is_port(Port),
-                                           lists:member(Node, Members),
-                                           {ok, [{send_oct, Bytes}]} <- [inet:getstat(Port, [send_oct])]]),
+    Now =
+        maps:from_list([{Port, Bytes}
+                        || {Node, Port} <- erlang:system_info(dist_ctrl), is_port(Port),
+                                         lists:member(Node, Members),
+                                         {ok, [{send_oct, Bytes}]} <- [inet:getstat(Port,
+                                                                                    [send_oct])]]),
     State#state{dist = Now, sent = Sent + grown(Now, Before)}.
 
 %% A connection that has closed is dropped; its last bytes were counted when
 %% its last request was done.
 http(State = #state{http = Before, http_bytes = Bytes}) ->
-    Now = maps:from_list([{Port, proplists:get_value(send_oct, S) + proplists:get_value(recv_oct, S)}
-                          || Port <- maps:keys(Before), is_port(Port),
-                             {ok, S} <- [inet:getstat(Port, [send_oct, recv_oct])]]),
+    Now =
+        maps:from_list([{Port, proplists:get_value(send_oct, S) + proplists:get_value(recv_oct, S)}
+                        || Port <- maps:keys(Before), is_port(Port),
+                           {ok, S} <- [inet:getstat(Port, [send_oct, recv_oct])]]),
     State#state{http = Now, http_bytes = Bytes + grown(Now, Before)}.
 
 grown(Now, Before) ->

@@ -47,7 +47,8 @@ create_table() ->
     case ets:info(?MODULE, name) of
         undefined ->
             ?MODULE = ets:new(?MODULE, [named_table, public, {read_concurrency, true}]),
-            true = ets:insert(?MODULE, {default, application:get_env(webmachine, dispatch_list, [])}),
+            true = ets:insert(?MODULE,
+                              {default, application:get_env(webmachine, dispatch_list, [])}),
             ok;
         ?MODULE ->
             ok
