@@ -1,7 +1,7 @@
 %% @doc A clock that does not jump, where the release has one (R16B02 has none).
 -module(ringtail_clock).
 
--export([micros/0]).
+-export([micros/0, millis/0]).
 
 %% @doc Microseconds since some moment in the past.
 -spec micros() -> integer().
@@ -13,3 +13,8 @@ micros() ->
             {Mega, Seconds, Micro} = os:timestamp(),
             (Mega * 1000000 + Seconds) * 1000000 + Micro
     end.
+
+%% @doc The same in milliseconds.
+-spec millis() -> integer().
+millis() ->
+    micros() div 1000.

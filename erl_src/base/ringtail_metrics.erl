@@ -1,7 +1,7 @@
 %% @doc What the application knows of itself in the text format that Prometheus reads. Pure.
 -module(ringtail_metrics).
 
--export([text/1]).
+-export([text/1, truth/1]).
 -export_type([metric/0]).
 
 -type metric() :: {Name :: string(), counter | gauge, Help :: string(),
@@ -32,3 +32,8 @@ text_of(Value) when is_list(Value) -> Value.
 %% As the format wants it within quotation marks.
 escaped(Text) ->
     lists:flatmap(fun($\\) -> "\\\\"; ($") -> "\\\""; ($\n) -> "\\n"; (Char) -> [Char] end, Text).
+
+%% @doc A condition as a gauge has it.
+-spec truth(boolean()) -> 0 | 1.
+truth(true) -> 1;
+truth(false) -> 0.

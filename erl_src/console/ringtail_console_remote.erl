@@ -13,7 +13,7 @@
           [{entry(), primary | fallback}] | ringtail_remote:failure().
 preflist(Bucket, Key) ->
     with_far(fun(_, Far) ->
-                     {Type, Name} = typed(Bucket),
+                     {Type, Name} = ringtail_key_owners:typed(Bucket),
                      Path =
                          iolist_to_binary(["/bucket_types/", quoted(Type), "/buckets/",
                                            quoted(Name),
@@ -50,7 +50,7 @@ primaries(Bucket, Key) ->
 
 located(Bucket, Key) ->
     with_far(fun(_, Far) ->
-                     {Type, Name} = typed(Bucket),
+                     {Type, Name} = ringtail_key_owners:typed(Bucket),
                      case ringtail_remote:locate(Far, Type, Name, Key, ?WAIT_MS) of
                          {ok, {primaries, Located}} ->
                              {ok, Located};
@@ -115,9 +115,6 @@ with_known(Fun) ->
 none() ->
     {error, {no_cluster, <<"{ringtail, clusters} names no cluster that can be served: see "
                            "ringtail:status()">>}}.
-
-typed({Type, Name}) -> {Type, Name};
-typed(Name) -> {<<"default">>, Name}.
 
 quoted(Bytes) -> [quoted_byte(Byte) || <<Byte>> <= Bytes].
 

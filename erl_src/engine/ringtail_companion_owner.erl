@@ -305,13 +305,14 @@ starting(#state{rings = Rings, starts = Starts} = State) ->
 
 %% One request at a time, for a pipe may be full after a ring; then everybody may come.
 next_step(#state{phase = {starting, _, []}, life = Life, condition = Condition} = State) ->
-    written(State#state{phase = up, life = ringtail_companion_restarts:up(now_ms(), Life),
+    written(State#state{phase = up,
+                        life = ringtail_companion_restarts:up(ringtail_clock:millis(), Life),
                         condition = ringtail_companion_condition:up(Condition)});
 next_step(#state{phase = {starting, Ref, [{Operation, Arguments} | Steps]}, port = Port} = State) ->
     {Id, Frame} = own_request(Operation, Arguments),
     %% Where it cannot be written, it is noticed as the end of the process or of the time it has.
     _ = ringtail_companion_program:write(Port, ringtail_companion_frames:framed(Frame)),
-    State#state{phase = {starting, Ref, Steps}, own = Id, own_since = now_ms()}.
+    State#state{phase = {starting, Ref, Steps}, own = Id, own_since = ringtail_clock:millis()}.
 
 own_request(Operation, Arguments) ->
     Id = ets:update_counter(?TABLE, id, 1),
@@ -332,7 +333,7 @@ lost(Code, Why, #state{condition = Condition} = State) ->
     State#state{condition = ringtail_companion_condition:lost(Code, Why, Condition)}.
 
 again(#state{life = Life} = State) ->
-    {Delay, Later} = ringtail_companion_restarts:ended(now_ms(), Life),
+    {Delay, Later} = ringtail_companion_restarts:ended(ringtail_clock:millis(), Life),
     Timer = erlang:start_timer(Delay, self(), start),
     refused_unless_near(Delay, State#state{phase = {down, Timer}, life = Later}).
 
@@ -373,9 +374,10 @@ killed(Why, #state{os_pid = OsPid} = State) ->
 
 ping(#state{phase = up, own = none} = State) ->
     {Id, Frame} = own_request(version, {}),
-    written(unwritten(frame, Id, Frame, State#state{own = Id, own_since = now_ms()}));
+    written(unwritten(frame, Id, Frame,
+                      State#state{own = Id, own_since = ringtail_clock:millis()}));
 ping(#state{phase = up, own_since = Since} = State) ->
-    case now_ms() - Since > ringtail_config:port_hang_timeout() of
+    case ringtail_clock:millis() - Since > ringtail_config:port_hang_timeout() of
         true -> killed(<<"it did not answer any more">>, State);
         false -> State
     end;
@@ -395,6 +397,3 @@ report(#state{phase = Phase, waiting = Waiting, os_pid = OsPid, starts = Starts,
            end,
     [{state, Name}, {os_pid, OsPid}, {starts, Starts}, {last_end, LastEnd}, {rings, length(Rings)},
      {requests, Waiting} | ringtail_companion_stats:report(Stats)].
-
-now_ms() ->
-    ringtail_clock:micros() div 1000.

@@ -18,7 +18,7 @@
 %% @doc Everything on the stream has to be over after `Timeout' milliseconds.
 -spec open(atom(), tuple(), pos_integer()) -> {ok, stream()} | ringtail_companion:failure().
 open(Operation, Arguments, Timeout) ->
-    Until = now_ms() + Timeout,
+    Until = ringtail_clock:millis() + Timeout,
     case ringtail_companion_call:begin_request(Operation, Arguments) of
         {ok, Request} ->
             Id = ringtail_companion_call:id(Request),
@@ -56,7 +56,4 @@ write(Frame, #stream{request = Request}) ->
     ringtail_companion_call:write(Request, Frame).
 
 left(#stream{until = Until}) ->
-    max(0, Until - now_ms()).
-
-now_ms() ->
-    ringtail_clock:micros() div 1000.
+    max(0, Until - ringtail_clock:millis()).

@@ -66,7 +66,7 @@ by_uuid(_, []) ->
 -spec freshness(name()) -> ringtail_remote_cluster_state:freshness().
 freshness(Name) ->
     State = value({Name, state}, ringtail_remote_cluster_state:new()),
-    ringtail_remote_cluster_state:freshness(now_ms(), State).
+    ringtail_remote_cluster_state:freshness(ringtail_clock:millis(), State).
 
 %% @doc Why the last attempt to ask the cluster failed.
 -spec failure(name()) -> none | {Code :: atom(), Detail :: binary()}.
@@ -288,7 +288,7 @@ told(Name, Result, #cluster{state = State, waiting = Waiting} = Cluster) ->
                 {ok, {Token, _, _, _, _} = Told, Gzipped} ->
                     ets:insert(?TABLE, objects(Name, Told, Gzipped)),
                     say(Name, State, ok),
-                    ringtail_remote_cluster_state:reached(Token, now_ms(), State);
+                    ringtail_remote_cluster_state:reached(Token, ringtail_clock:millis(), State);
                 {error, Failure} ->
                     say(Name, State, Failure),
                     ringtail_remote_cluster_state:failed(Failure, State)
@@ -336,6 +336,3 @@ say(Name, Before, Result) ->
 chance() ->
     {_, _, Micros} = os:timestamp(),
     Micros / 1000000.
-
-now_ms() ->
-    ringtail_clock:micros() div 1000.

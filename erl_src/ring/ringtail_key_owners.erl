@@ -5,7 +5,7 @@
 %% snapshot's, and what it says of it is what its own requests go by.
 -module(ringtail_key_owners).
 
--export([primaries/2, primaries/3, primaries/5, preflist/2, owners/0, placement/1]).
+-export([primaries/2, primaries/3, primaries/5, preflist/2, owners/0, placement/1, typed/1]).
 -export_type([bucket/0, failure/0]).
 
 %% How long a request waits for the ring to be loaded anew. In ms.
@@ -111,6 +111,8 @@ ask({What, Bucket, Key, N, Keyfun}, Ring, Size) ->
         {preflist, Up} -> ringtail_engine:preflist(Ring, Type, Name, Key, Keyfun, min(N, Size), Up)
     end.
 
+%% @doc The bucket with its type's name, which that of `default' has too.
+-spec typed(bucket()) -> {Type :: binary(), Name :: binary()}.
 typed({_, _} = Bucket) -> Bucket;
 typed(Name) -> {<<"default">>, Name}.
 

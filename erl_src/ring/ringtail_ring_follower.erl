@@ -211,16 +211,9 @@ build(Server, BuiltId) ->
     Server ! {built, self(), Id, Result}.
 
 build() ->
-    case my_ring() of
+    case ringtail_ring_of_riak:mine() of
         {ok, Ring} -> ringtail_ring_snapshot:build(Ring, node());
         {error, _} -> {error, {no_ring, <<"this node has no ring yet; try again in a moment">>}}
-    end.
-
-my_ring() ->
-    try
-        riak_core_ring_manager:get_my_ring()
-    catch
-        error:_ -> {error, no_ring}
     end.
 
 %% Who waits is answered last, when every reader of the table sees what was waited for.

@@ -2,11 +2,20 @@
 %% is, and right: every request of Riak's own goes by it.
 -module(ringtail_ring_of_riak).
 
--export([primaries/4, preflist/5, owners/0]).
+-export([mine/0, primaries/4, preflist/5, owners/0]).
 
 -type bucket() :: binary() | {Type :: binary(), Name :: binary()}.
 -type keyfun() :: std | bucketonly | {custom, module(), atom()}.
 -type answer(Value) :: {ok, Value} | {error, {no_ring, binary()}}.
+
+%% @doc The ring as it is now.
+-spec mine() -> {ok, tuple()} | {error, no_ring}.
+mine() ->
+    try
+        riak_core_ring_manager:get_my_ring()
+    catch
+        error:_ -> {error, no_ring}     % Riak is starting, or is not there at all
+    end.
 
 %% @doc The N owners of a key, up or not, in preflist order; all there are where N is larger.
 -spec primaries(bucket(), Key :: binary(), keyfun(), N :: non_neg_integer()) ->

@@ -81,7 +81,7 @@ may_serve(true) ->
     {ok, true};
 may_serve(false) ->
     case kv_is_up() of
-        true -> check(my_ring());
+        true -> check(ringtail_ring_of_riak:mine());
         false -> {wait, waiting_for_riak_kv}
     end.
 
@@ -97,13 +97,6 @@ check({error, _}) ->
 
 agreed(ok) -> {ok, true};
 agreed({error, _} = Error) -> Error.
-
-my_ring() ->
-    try
-        riak_core_ring_manager:get_my_ring()
-    catch
-        error:_ -> {error, no_ring}
-    end.
 
 kv_is_up() ->
     try

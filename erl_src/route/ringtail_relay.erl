@@ -81,7 +81,7 @@ sample() ->
           Milliseconds :: pos_integer()) -> relay().
 new(Riak, Client, [Primary | Others], Method, Timeout) ->
     #relay{riak = point(Primary, Client, Riak), client = Client, primary = Primary, others = Others,
-           method = Method, until = now_ms() + Timeout + ?EXTRA_MS}.
+           method = Method, until = ringtail_clock:millis() + Timeout + ?EXTRA_MS}.
 
 point(Node, Element, Riak) ->
     {riak_client, [_, ClientId]} = element(Element, Riak),
@@ -124,7 +124,7 @@ hand_over(Callback, RD, #relay{primary = Primary, riak = Before, method = Method
     true = erlang:monitor_node(Primary, true),
     {Worker, Monitor} = spawn_opt(?MODULE, work, [Callback, RD, Before, get(?BODY)],
                                   [monitor, {min_heap_size, ?HEAP}]),
-    Outcome = await(Worker, Monitor, Primary, max(0, Relay#relay.until - now_ms())),
+    Outcome = await(Worker, Monitor, Primary, max(0, Relay#relay.until - ringtail_clock:millis())),
     unwatch(Primary),
     case Outcome of
         {answer, Answer, Changes, Reply} ->
@@ -218,5 +218,3 @@ changes(Before, After) ->
 
 changed(Changes, Before) ->
     lists:foldl(fun({N, Element}, Riak) -> setelement(N, Riak, Element) end, Before, Changes).
-
-now_ms() -> ringtail_clock:micros() div 1000.

@@ -54,22 +54,20 @@ metrics() ->
     Members = ringtail_ring:members(),
     Up = ringtail_ring:up(),
     [{"ringtail_serving", gauge, "1 while the routes are installed and there is a ring.",
-      [{[], truth(ringtail_routes:state() =:= serving)}]},
+      [{[], ringtail_metrics:truth(ringtail_routes:state() =:= serving)}]},
      {"ringtail_engine_up", gauge,
       "1 while the NIF or the companion computes, 0 while riak_core does.",
-      [{[], truth(ringtail_engine:condition() =:= ok)}]},
+      [{[], ringtail_metrics:truth(ringtail_engine:condition() =:= ok)}]},
      {"ringtail_ring_partitions", gauge, "Partitions of the ring.",
       [{[], Size} || {ring_size, Size} <- ringtail_ring:info()]},
      {"ringtail_snapshots_total", counter, "Snapshots of the ring built since the start.",
       [{[], ringtail_ring:builds()}]},
      {"ringtail_node_up", gauge, "1 for a member whose riak_kv this node sees up.",
-      [{[{node, Node}], truth(lists:member(Node, Up))} || {Node, _, _, _} <- Members]},
+      [{[{node, Node}], ringtail_metrics:truth(lists:member(Node, Up))}
+       || {Node, _, _, _} <- Members]},
      {"ringtail_object_requests_total", counter,
       "Requests of the object route, by what was decided.",
       [{[{outcome, Counter}], Count} || {Counter, Count} <- ringtail_count:all()]}].
-
-truth(true) -> 1;
-truth(false) -> 0.
 
 identity() ->
     case ringtail_ring:identity() of

@@ -63,11 +63,11 @@ metrics() ->
     Names = ringtail_remote_clusters:names(),
     Fresh = [{Name, ringtail_remote_clusters:freshness(Name)} || Name <- Names],
     [{"ringtail_serving", gauge, "1 while the routes are installed.",
-      [{[], truth(ringtail_routes:state() =:= serving)}]},
+      [{[], ringtail_metrics:truth(ringtail_routes:state() =:= serving)}]},
      {"ringtail_engine_up", gauge, "1 while the companion answers.",
-      [{[], truth(ringtail_engine:condition() =:= ok)}]},
+      [{[], ringtail_metrics:truth(ringtail_engine:condition() =:= ok)}]},
      {"ringtail_cluster_current", gauge, "1 while what is known of the cluster is up to date.",
-      [{[{cluster, Name}], truth(element(1, Freshness) =:= current)}
+      [{[{cluster, Name}], ringtail_metrics:truth(element(1, Freshness) =:= current)}
        || {Name, Freshness} <- Fresh]},
      {"ringtail_cluster_age_seconds", gauge, "How long ago the cluster told its topology.",
       [{[{cluster, Name}], Age div 1000}
@@ -77,11 +77,8 @@ metrics() ->
        || Name <- Names, {ring_size, Size} <- ringtail_remote_clusters:info(Name)]},
      {"ringtail_node_up", gauge, "1 for a member whose riak_kv the node that told sees up.",
       [{[{cluster, Name}, {node, Node}],
-        truth(lists:member(Node, ringtail_remote_clusters:up(Name)))}
+        ringtail_metrics:truth(lists:member(Node, ringtail_remote_clusters:up(Name)))}
        || Name <- Names, {Node, _, _, _} <- ringtail_remote_clusters:members(Name)]},
      {"ringtail_object_requests_total", counter,
       "Requests of the object route, by what was decided.",
       [{[{outcome, Counter}], Count} || {Counter, Count} <- ringtail_count:all()]}].
-
-truth(true) -> 1;
-truth(false) -> 0.

@@ -2,27 +2,18 @@
 %% they are. Of another cluster's key it is told by one of its nodes, which see who is up.
 -module(ringtail_wm_key_preflist).
 
--export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2, is_authorized/2,
-         forbidden/2, content_types_provided/2, resource_exists/2, to_json/2, finish_request/2]).
+-export([init/1, content_types_provided/2, resource_exists/2, to_json/2]).
 
 -record(key, {origin :: ringtail_source:origin(),
               security :: term(),
               json :: undefined | binary()}).
 
+-define(ORIGIN(Context), Context#key.origin).
+-define(OWN_PERMISSION, true).
+-include("ringtail_wm_read.hrl").
+
 init(Args) ->
     {ok, #key{origin = ringtail_wm:origin(Args)}}.
-
-ping(RD, Context) ->
-    ringtail_wm:ping(RD, Context).
-
-service_available(RD, #key{origin = Origin} = Context) ->
-    ringtail_wm_read:well_framed(ringtail_wm:ready(Origin, RD, Context)).
-
-known_methods(RD, Context) ->
-    {[wrq:method(RD)], RD, Context}.
-
-allowed_methods(RD, Context) ->
-    ringtail_wm:methods(['GET', 'HEAD'], RD, Context).
 
 is_authorized(RD, #key{origin = Origin} = Context) ->
     {{Answer, Told, _}, Security} = Origin:is_authorized(RD, Context),
@@ -53,6 +44,3 @@ resource_exists(RD, #key{origin = Origin} = Context) ->
 
 to_json(RD, #key{json = Json} = Context) ->
     ringtail_wm_read:answer("application/json", Json, RD, Context).
-
-finish_request(RD, Context) ->
-    ringtail_wm_read:finish(RD, Context).

@@ -2,14 +2,14 @@
 %% up.
 -module(ringtail_wm_page).
 
--export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2, is_authorized/2,
-         forbidden/2, content_types_provided/2, to_html/2, finish_request/2]).
+-export([init/1, content_types_provided/2, to_html/2]).
+
+-define(ORIGIN(Context), Context).
+-define(OWN_AVAILABILITY, true).
+-include("ringtail_wm_read.hrl").
 
 init(Args) ->
     {ok, ringtail_wm:origin(Args)}.
-
-ping(RD, Origin) ->
-    ringtail_wm:ping(RD, Origin).
 
 service_available(RD, Origin) ->
     ringtail_wm_read:well_framed(known(RD, Origin)).
@@ -34,18 +34,6 @@ source(RD, Origin) ->
 
 text(Name) -> binary_to_list(iolist_to_binary(Name)).
 
-known_methods(RD, Origin) ->
-    {[wrq:method(RD)], RD, Origin}.
-
-allowed_methods(RD, Origin) ->
-    ringtail_wm:methods(['GET', 'HEAD'], RD, Origin).
-
-is_authorized(RD, Origin) ->
-    ringtail_wm_read:is_authorized(Origin, RD, Origin).
-
-forbidden(RD, Origin) ->
-    ringtail_wm_read:forbidden(Origin, RD, Origin).
-
 content_types_provided(RD, Origin) ->
     ringtail_wm_read:provided("text/html", to_html, RD, Origin).
 
@@ -57,6 +45,3 @@ to_html(RD, Origin) ->
                               ringtail_source:members(Source), ringtail_source:up(Source),
                               ringtail_source:owners(Source), ringtail_source:problems(Source)),
     ringtail_wm_read:answer("text/html; charset=utf-8", Page, RD, Origin).
-
-finish_request(RD, Origin) ->
-    ringtail_wm_read:finish(RD, Origin).

@@ -5,29 +5,19 @@
 %% tells who is up, which the token does not, so its ETag is not the token alone.
 -module(ringtail_wm_preflist).
 
--export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2]).
--export([malformed_request/2, is_authorized/2, forbidden/2, content_types_provided/2]).
--export([encodings_provided/2, resource_exists/2, generate_etag/2, to_json/2, finish_request/2]).
+-export([init/1, malformed_request/2, content_types_provided/2, encodings_provided/2,
+         resource_exists/2, generate_etag/2, to_json/2]).
 
 -record(preflist, {origin :: ringtail_source:origin(),
                    etag :: undefined | string(),
                    json :: undefined | binary(),
                    gzipped :: undefined | binary()}).
 
+-define(ORIGIN(Context), Context#preflist.origin).
+-include("ringtail_wm_read.hrl").
+
 init(Args) ->
     {ok, #preflist{origin = ringtail_wm:origin(Args)}}.
-
-ping(RD, Context) ->
-    ringtail_wm:ping(RD, Context).
-
-service_available(RD, #preflist{origin = Origin} = Context) ->
-    ringtail_wm_read:well_framed(ringtail_wm:ready(Origin, RD, Context)).
-
-known_methods(RD, Context) ->
-    {[wrq:method(RD)], RD, Context}.    % so that any other is refused by allowed_methods, as JSON
-
-allowed_methods(RD, Context) ->
-    ringtail_wm:methods(['GET', 'HEAD'], RD, Context).
 
 malformed_request(RD, Context) ->
     case wrq:get_qs_value("format", RD) of
@@ -38,12 +28,6 @@ malformed_request(RD, Context) ->
             Message = "format must be 'map' (as without it) or 'full'",
             ringtail_reply:refuse(400, bad_format, Message, RD, Context)
     end.
-
-is_authorized(RD, #preflist{origin = Origin} = Context) ->
-    ringtail_wm_read:is_authorized(Origin, RD, Context).
-
-forbidden(RD, #preflist{origin = Origin} = Context) ->
-    ringtail_wm_read:forbidden(Origin, RD, Context).
 
 content_types_provided(RD, Context) ->
     ringtail_wm_read:provided("application/json", to_json, RD, Context).
@@ -75,9 +59,6 @@ generate_etag(RD, #preflist{etag = Etag} = Context) ->
 
 to_json(RD, #preflist{json = Json} = Context) ->
     ringtail_wm_read:answer("application/json", Json, RD, Context).
-
-finish_request(RD, Context) ->
-    ringtail_wm_read:finish(RD, Context).
 
 full(Source, #preflist{etag = Token, json = Map} = Context) ->
     Up = ringtail_source:up(Source),

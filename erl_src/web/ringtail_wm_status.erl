@@ -2,35 +2,23 @@
 %% Prometheus. Both answer before there is a ring too, for that is when somebody looks.
 -module(ringtail_wm_status).
 
--export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2, is_authorized/2,
-         forbidden/2, content_types_provided/2, to_json/2, to_text/2, finish_request/2]).
+-export([init/1, content_types_provided/2, to_json/2, to_text/2]).
 
 -record(status, {origin :: ringtail_source:origin(),
                  report :: module(),                    % whose words these are
                  format :: status | metrics}).
+
+-define(ORIGIN(Context), Context#status.origin).
+-define(OWN_AVAILABILITY, true).
+-include("ringtail_wm_read.hrl").
 
 init(Args) ->
     {ok, #status{origin = ringtail_wm:origin(Args),
                  report = proplists:get_value(report, Args),
                  format = proplists:get_value(format, Args)}}.
 
-ping(RD, Context) ->
-    ringtail_wm:ping(RD, Context).
-
 service_available(RD, #status{origin = Origin} = Context) ->
     ringtail_wm_read:well_framed({true, ringtail_wm:told(Origin, RD), Context}).
-
-known_methods(RD, Context) ->
-    {[wrq:method(RD)], RD, Context}.
-
-allowed_methods(RD, Context) ->
-    ringtail_wm:methods(['GET', 'HEAD'], RD, Context).
-
-is_authorized(RD, #status{origin = Origin} = Context) ->
-    ringtail_wm_read:is_authorized(Origin, RD, Context).
-
-forbidden(RD, #status{origin = Origin} = Context) ->
-    ringtail_wm_read:forbidden(Origin, RD, Context).
 
 content_types_provided(RD, #status{format = status} = Context) ->
     ringtail_wm_read:provided("application/json", to_json, RD, Context);
@@ -43,6 +31,3 @@ to_json(RD, #status{report = Report} = Context) ->
 to_text(RD, #status{report = Report} = Context) ->
     Text = ringtail_metrics:text(Report:metrics()),
     ringtail_wm_read:answer("text/plain; version=0.0.4; charset=utf-8", Text, RD, Context).
-
-finish_request(RD, Context) ->
-    ringtail_wm_read:finish(RD, Context).

@@ -3,9 +3,8 @@
 %% in between does not show.
 -module(ringtail_wm_topology).
 
--export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2]).
--export([malformed_request/2, is_authorized/2, forbidden/2, content_types_provided/2]).
--export([encodings_provided/2, resource_exists/2, generate_etag/2, to_json/2, finish_request/2]).
+-export([init/1, malformed_request/2, content_types_provided/2, encodings_provided/2,
+         resource_exists/2, generate_etag/2, to_json/2]).
 
 %% `current' stands for the newest snapshot: a parameter that is absent or -1.
 -record(topology, {origin :: ringtail_source:origin(),
@@ -14,20 +13,11 @@
                    etag :: undefined | string(),
                    json :: undefined | binary()}).
 
+-define(ORIGIN(Context), Context#topology.origin).
+-include("ringtail_wm_read.hrl").
+
 init(Args) ->
     {ok, #topology{origin = ringtail_wm:origin(Args)}}.
-
-ping(RD, Context) ->
-    ringtail_wm:ping(RD, Context).
-
-service_available(RD, #topology{origin = Origin} = Context) ->
-    ringtail_wm_read:well_framed(ringtail_wm:ready(Origin, RD, Context)).
-
-known_methods(RD, Context) ->
-    {[wrq:method(RD)], RD, Context}.
-
-allowed_methods(RD, Context) ->
-    ringtail_wm:methods(['GET', 'HEAD'], RD, Context).
 
 malformed_request(RD, Context) ->
     case {token("from", none, RD), token("to", current, RD)} of
@@ -54,12 +44,6 @@ malformed(Name, RD, Context) ->
     Message = [Name, " must be a token as in X-Ringtail-Topology, such as 4-9f3ac21b77d0e1aa, "
                "or -1"],
     ringtail_reply:refuse(400, bad_token, Message, RD, Context).
-
-is_authorized(RD, #topology{origin = Origin} = Context) ->
-    ringtail_wm_read:is_authorized(Origin, RD, Context).
-
-forbidden(RD, #topology{origin = Origin} = Context) ->
-    ringtail_wm_read:forbidden(Origin, RD, Context).
 
 content_types_provided(RD, Context) ->
     ringtail_wm_read:provided("application/json", to_json, RD, Context).
@@ -112,9 +96,6 @@ generate_etag(RD, #topology{etag = Etag} = Context) ->
 
 to_json(RD, #topology{json = Json} = Context) ->
     ringtail_wm_read:answer("application/json", Json, RD, Context).
-
-finish_request(RD, Context) ->
-    ringtail_wm_read:finish(RD, Context).
 
 %% The document says who is up, which a token does not.
 etag(Tokens, Up) ->
