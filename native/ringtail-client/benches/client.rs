@@ -68,8 +68,9 @@ impl Bare {
         let uuid = view.snapshot().cluster().uuid;
         let key = String::from_utf8_lossy(name.key());
         let request = format!(
-            "GET /riak/primary/clusters/{uuid}/types/n1/buckets/b/keys/{key}?timeout=30000 HTTP/1.1\r\nHost: {}\r\n\
-             Accept: multipart/mixed, */*;q=0.5\r\nX-Ringtail-Route: local\r\n\r\n",
+            "GET /riak/primary/clusters/{uuid}/types/n1/buckets/b/keys/{key}?timeout=30000 \
+             HTTP/1.1\r\nHost: {}\r\nAccept: multipart/mixed, */*;q=0.5\r\n\
+             X-Ringtail-Route: local\r\n\r\n",
             endpoint.authority()
         );
         stream.write_all(request.as_bytes()).expect("a connection");
@@ -113,7 +114,8 @@ fn compare(client: &Client, what: &str, target: &str, rounds: usize) {
         let (ours, reference) = quartiles(rounds, || get(client, &name), || bare.get());
         let ratio = ours.as_secs_f64() / reference.as_secs_f64();
         println!(
-            "ratio get-{size}-{what}/bare-connection {ratio:.2} ({target}; {ours:?} and {reference:?})"
+            "ratio get-{size}-{what}/bare-connection {ratio:.2} \
+             ({target}; {ours:?} and {reference:?})"
         );
     }
 }

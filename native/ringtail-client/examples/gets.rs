@@ -43,7 +43,9 @@ fn main() -> Result<(), Failure> {
                 Ok(Box::new(move |key| get(&mut connection, host, &format!("/{path}{key}"))))
             })
         }
-        _ => Err("usage: gets client SEED SECONDS THREADS BUCKET_TYPE BUCKET KEYS | gets http URL SECONDS THREADS KEYS".into()),
+        _ => Err("usage: gets client SEED SECONDS THREADS BUCKET_TYPE BUCKET KEYS\n\
+             usage: gets http URL SECONDS THREADS KEYS"
+            .into()),
     }
 }
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use ringtail_core::keys::percent_encode;
 
-use crate::Client;
+use crate::client::Client;
 use crate::content::{Content, Source};
-use crate::error::Error;
-use crate::execute::{Answer, Call, Goal};
+use crate::error::{AnswerFault, BadAnswer, Error, ExecutionError, RequestError};
+use crate::execute::{Answer, Call, Executor, PrimaryOf};
 use crate::object::{
     ContentReader, Deleted, Fetched, Metadata, Object, ObjectName, Siblings, Stored, Vclock,
     object_of, siblings_of, write_metadata,
@@ -16,23 +16,22 @@ use crate::object::{
 use crate::options::{ReadOptions, WriteOptions};
 use crate::paths::Base;
 use crate::retry::Kind;
+use crate::said::said;
 
 impl Client {
     /// Reads an object into memory.
     ///
     /// # Errors
-    /// As every request: no answer in time ([`Error::Timeout`], [`Error::Unavailable`]), refused by
-    /// Riak ([`Error::Refused`]), or no such bucket type. Also an object larger than
-    /// [`Config::object_limit`].
+    /// As every request: no answer in time ([`ExecutionError::Timeout`],
+    /// [`ExecutionError::Unavailable`]), refused by Riak ([`ExecutionError::Refused`]), or no such
+    /// bucket type. Also an object larger than
+    /// [`Config::object_limit`](crate::Config::object_limit).
     pub fn get(&self, name: &ObjectName, options: &ReadOptions) -> Result<Fetched, Error> {
         let limit = self.shared.config.object_limit;
         self.get_streamed(name, options)?.try_map(|mut content| {
             content.read_all(limit).map_err(|cause| match cause.kind() {
-                io::ErrorKind::FileTooLarge => Error::BadRequest(format!(
-                    "the object has {cause}, the limit for objects in memory: read it with \
-                     get_streamed"
-                )),
-                _ => Error::Local { what: "the object broke off", cause },
+                io::ErrorKind::FileTooLarge => RequestError::TooLarge(cause).into(),
+                _ => Error::local("the object broke off")(cause),
             })
         })
     }
@@ -87,12 +86,7 @@ impl Client {
     ) -> Result<Answer, Error> {
         let call =
             object_call(method, Kind::Read, name, &options.query().text(), options.fields()?)?;
-        self.shared.execute(
-            Goal::Primary(name),
-            &call,
-            &mut Source::None,
-            self.time(options.timeout),
-        )
+        self.execute(name, &call, &mut Source::None, options.timeout)
     }
 
     fn fetched<C>(
@@ -122,18 +116,21 @@ impl Client {
         let body = answer
             .body
             .read_all(self.shared.config.object_limit)
-            .map_err(|cause| Error::Local { what: "the siblings broke off", cause })?;
-        siblings_of(&answer.head.headers, &body)
-            .map_err(|what| Error::BadAnswer { address: answer.node.clone(), what })
+            .map_err(Error::local("the siblings broke off"))?;
+        siblings_of(&answer.head.headers, &body).map_err(|what| {
+            let (address, fault) = (answer.node.clone(), AnswerFault::Siblings(what));
+            ExecutionError::BadAnswer(BadAnswer { address, fault }).into()
+        })
     }
 
     /// Stores an object.
     ///
-    /// A write whose connection fails half-way is not sent again: [`Error::UnknownOutcome`].
+    /// A write whose connection fails half-way is not sent again:
+    /// [`ExecutionError::UnknownOutcome`].
     ///
     /// # Errors
-    /// As [`get`](Self::get); also metadata that HTTP cannot carry ([`Error::BadRequest`]: nothing
-    /// was sent).
+    /// As [`get`](Self::get); also metadata that HTTP cannot carry ([`RequestError::Invalid`]:
+    /// nothing was sent).
     pub fn put(
         &self,
         name: &ObjectName,
@@ -145,18 +142,13 @@ impl Client {
         write_metadata(metadata, &mut fields)?;
         let call = object_call("PUT", Kind::Write, name, &options.query().text(), fields)?;
         let mut source = Source::new(content)?;
-        let mut answer = self.shared.execute(
-            Goal::Primary(name),
-            &call,
-            &mut source,
-            self.time(options.timeout),
-        )?;
+        let mut answer = self.execute(name, &call, &mut source, options.timeout)?;
         match answer.head.status {
             200 | 201 => {
-                let body =
-                    answer.body.read_all(self.shared.config.object_limit).map_err(|cause| {
-                        Error::Local { what: "it was stored, but what was stored broke off", cause }
-                    })?;
+                let body = answer
+                    .body
+                    .read_all(self.shared.config.object_limit)
+                    .map_err(Error::local("it was stored, but what was stored broke off"))?;
                 let object: Object = object_of(&answer.head.headers, body);
                 Ok(if options.return_body {
                     Stored::Object(Box::new(object))
@@ -173,7 +165,7 @@ impl Client {
             404 => {
                 let text = answer.message();
                 not_found_error(&answer, &text)?;
-                Err(crate::net::refusal(&answer.node, 404, &text))
+                Err(answer.refusal_saying(&text))
             }
             _ => Err(answer.refusal()),
         }
@@ -186,12 +178,7 @@ impl Client {
     pub fn delete(&self, name: &ObjectName, options: &WriteOptions) -> Result<Deleted, Error> {
         let call =
             object_call("DELETE", Kind::Write, name, &options.query().text(), options.fields()?)?;
-        let mut answer = self.shared.execute(
-            Goal::Primary(name),
-            &call,
-            &mut Source::None,
-            self.time(options.timeout),
-        )?;
+        let mut answer = self.execute(name, &call, &mut Source::None, options.timeout)?;
         match answer.head.status {
             200 | 204 => {
                 answer.message();
@@ -210,8 +197,15 @@ impl Client {
         }
     }
 
-    fn time(&self, given: Option<Duration>) -> Duration {
-        given.unwrap_or(self.shared.config.timeout)
+    fn execute(
+        &self,
+        name: &ObjectName,
+        call: &Call,
+        source: &mut Source<'_>,
+        time: Option<Duration>,
+    ) -> Result<Answer, Error> {
+        let time = time.unwrap_or(self.shared.config.timeout);
+        Executor::new(&self.shared, &PrimaryOf(name), call, time).run(source)
     }
 }
 
@@ -239,12 +233,11 @@ pub(crate) fn object_path(name: &ObjectName, query: &str) -> String {
 /// A 404 that is not about the object.
 fn not_found_error(answer: &Answer, text: &[u8]) -> Result<(), Error> {
     if let Some(bucket_type) = text.strip_prefix(b"Unknown bucket type: ") {
-        return Err(Error::NoBucketType(
-            String::from_utf8_lossy(bucket_type.trim_ascii()).into_owned(),
-        ));
+        let name = String::from_utf8_lossy(bucket_type.trim_ascii()).into_owned();
+        return Err(ExecutionError::NoBucketType(name).into());
     }
-    match crate::net::said(text) {
-        (Some(_), _) => Err(crate::net::refusal(&answer.node, 404, text)),
+    match said(text) {
+        (Some(_), _) => Err(answer.refusal_saying(text)),
         (None, _) => Ok(()),
     }
 }

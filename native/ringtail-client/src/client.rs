@@ -1,26 +1,25 @@
 //! The client.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use arc_swap::ArcSwapOption;
 use ringtail_core::hash_key;
 use uuid::Uuid;
 
 use crate::config::Config;
 use crate::content::Source;
-use crate::discovery::{Discovery, Progress, Wake};
+use crate::current::CurrentView;
 use crate::error::Error;
-use crate::execute::{Call, Goal};
+use crate::execute::{AnyNode, Call, Executor, properties_of};
+use crate::follower::Follower;
 use crate::http::Deadline;
 use crate::net::Net;
+use crate::news::{News, Wake};
 use crate::object::ObjectName;
 use crate::paths::Base;
 use crate::pool::Pools;
 use crate::properties::{BucketProperties, PropertyCache};
-use crate::retry::Kind;
 use crate::shared::Shared;
 use crate::stats::{Counters, Stats};
 use crate::view::View;
@@ -63,34 +62,30 @@ impl Client {
     /// No seed that answers is a node with Ringtail, or none answers; TLS options that cannot be
     /// used.
     pub fn connect(config: Config) -> Result<Self, Error> {
-        let (wakes, woken) = crossbeam_channel::bounded(1);
+        let (news, woken) = News::new();
         let shared = Arc::new(Shared {
             net: Net::new(&config)?,
-            view: ArcSwapOption::empty(),
+            view: CurrentView::default(),
             pools: Pools::default(),
             properties: PropertyCache::new(config.properties_ttl),
             counters: Counters::default(),
-            progress: Progress::default(),
-            wakes,
-            born: Instant::now(),
-            last_heard: AtomicU64::new(0),
-            older_heard: AtomicBool::new(false),
+            news,
             config,
         });
-        let mut discovery = Discovery::new();
-        discovery.refresh(&shared, Wake { node: None, token: None })?;
+        let mut follower = Follower::new();
+        follower.refresh(&shared, Wake::default())?;
         let (poll, pause) = (shared.config.poll_interval, shared.config.min_refresh_interval);
         let weak: Weak<Shared> = Arc::downgrade(&shared);
         std::thread::Builder::new()
             .name("ringtail-discovery".into())
-            .spawn(move || discovery.run(&weak, &woken, poll, pause))
-            .map_err(|cause| Error::Local { what: "cannot start the discovery thread", cause })?;
+            .spawn(move || follower.run(&weak, &woken, poll, pause))
+            .map_err(Error::local("cannot start the discovery thread"))?;
         Ok(Self { shared })
     }
 
     /// What is known of the cluster now. It never changes; ask again for news.
     pub fn view(&self) -> Arc<View> {
-        self.shared.view()
+        self.shared.view.get()
     }
 
     /// n_val and keyfun of a bucket, as every request uses them.
@@ -98,12 +93,8 @@ impl Client {
     /// # Errors
     /// As [`get`](Self::get).
     pub fn properties(&self, bucket_type: &[u8], bucket: &[u8]) -> Result<BucketProperties, Error> {
-        self.shared.properties_of(
-            bucket_type,
-            bucket,
-            Deadline::after(self.shared.config.timeout),
-            None,
-        )
+        let deadline = Deadline::after(self.shared.config.timeout);
+        properties_of(&self.shared, bucket_type, bucket, deadline, None)
     }
 
     /// The same for whoever has less time, and would rather be told that the cluster cannot be
@@ -118,7 +109,7 @@ impl Client {
         time: Duration,
         patience: Duration,
     ) -> Result<BucketProperties, Error> {
-        self.shared.properties_of(bucket_type, bucket, Deadline::after(time), Some(patience))
+        properties_of(&self.shared, bucket_type, bucket, Deadline::after(time), Some(patience))
     }
 
     /// The node that a request for this object would be sent to now; nothing where no primary has
@@ -130,21 +121,16 @@ impl Client {
     pub fn choose(&self, name: &ObjectName) -> Result<Option<Uuid>, Error> {
         let shared = &self.shared;
         let (bucket_type, bucket) = (name.bucket_type(), name.bucket());
-        let properties = shared.properties_of(
-            bucket_type,
-            bucket,
-            Deadline::after(shared.config.timeout),
-            None,
-        )?;
+        let deadline = Deadline::after(shared.config.timeout);
+        let properties = properties_of(shared, bucket_type, bucket, deadline, None)?;
         let Ok(keyfun) = properties.keyfun else { return Ok(None) };
         let hash = hash_key(bucket_type, bucket, name.key(), keyfun);
-        let view = shared.view.load();
-        let view = view.as_ref().expect("a client is made only once it has a topology");
+        let view = shared.view.get();
         let choice = view.choose(
             &hash,
             properties.n_val,
             shared.config.protocol(),
-            |node| shared.is_suspect(node),
+            |node| shared.pools.is_suspect(node),
             &[],
             &mut fastrand::Rng::new(),
         )?;
@@ -155,7 +141,8 @@ impl Client {
     pub fn refresh(&self, time: Duration) -> Arc<View> {
         let deadline = Deadline::after(time);
         let token = self.view().token();
-        self.shared.refresh_and_wait(token, Wake { node: None, token: None }, deadline);
+        let news = &self.shared.news;
+        news.refresh_and_wait(&self.shared.view, token, Wake::default(), deadline);
         self.view()
     }
 
@@ -165,7 +152,7 @@ impl Client {
     /// # Errors
     /// None of the nodes told a topology that can be used. What was known before still is.
     pub fn check(&self, time: Duration) -> Result<(Arc<View>, Uuid), Arc<Error>> {
-        self.shared.ask_and_wait(time).map(|teller| (self.view(), teller))
+        self.shared.news.ask_and_wait(time).map(|teller| (self.view(), teller))
     }
 
     /// A document of Ringtail as the node that was asked gives it: `path` is what follows
@@ -174,23 +161,17 @@ impl Client {
     /// # Errors
     /// As [`get`](Self::get).
     pub fn document(&self, path: &str) -> Result<Vec<u8>, Error> {
-        let call = Call {
-            method: "GET",
-            kind: Kind::Read,
-            base: Base::of_document(path),
-            path: path.to_owned(),
-            fields: Vec::new(),
-            patience: None,
-        };
-        let mut answer =
-            self.shared.execute(Goal::Any, &call, &mut Source::None, self.shared.config.timeout)?;
+        let call = Call::get(Base::of_document(path), path.to_owned(), None);
+        let time = self.shared.config.timeout;
+        let executor = Executor::new(&self.shared, &AnyNode, &call, time);
+        let mut answer = executor.run(&mut Source::None)?;
         if answer.head.status != 200 {
             return Err(answer.refusal());
         }
         answer
             .body
             .read_all(self.shared.config.object_limit)
-            .map_err(|cause| Error::Local { what: "the document broke off", cause })
+            .map_err(Error::local("the document broke off"))
     }
 
     /// What this client has done so far.

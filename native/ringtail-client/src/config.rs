@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ringtail_core::topology::Protocol;
 
-use crate::error::Error;
+use crate::error::{ConfigError, Error};
 use crate::event::{Event, Observer};
 use crate::http::LONGEST;
 use crate::seed::{Credentials, Seed};
@@ -49,20 +49,16 @@ impl Config {
         let seeds: Vec<Seed> =
             seeds.into_iter().map(|seed| seed.as_ref().parse()).collect::<Result<_, _>>()?;
         let Some(first) = seeds.first() else {
-            return Err(Error::BadRequest(
-                "no seed was given: name at least one node's URL".into(),
-            ));
+            return Err(ConfigError::NoSeed.into());
         };
         if let Some(other) = seeds.iter().find(|seed| seed.protocol() != first.protocol()) {
-            return Err(Error::BadSeed {
-                url: other.to_string(),
-                what: "seeds are either all http or all https",
-            });
+            let what = "seeds are either all http or all https";
+            return Err(ConfigError::BadSeed { url: other.to_string(), what }.into());
         }
         let mut credentials = seeds.iter().filter_map(|seed| seed.credentials.clone());
         let given = credentials.next();
         if credentials.any(|other| Some(other) != given) {
-            return Err(Error::BadRequest("the seeds name different users or passwords".into()));
+            return Err(ConfigError::DifferentUsers.into());
         }
         let config = Self {
             seeds,
@@ -85,10 +81,10 @@ impl Config {
 
     /// Over http whoever is at an address can read what is sent there, before it is known who that
     /// is.
-    pub(crate) fn check_secrecy(&self) -> Result<(), Error> {
+    pub(crate) fn check_secrecy(&self) -> Result<(), ConfigError> {
         match self.seeds.iter().find(|seed| !seed.is_https()) {
             Some(seed) if self.credentials.is_some() => {
-                Err(Error::InsecureCredentials { url: seed.to_string() })
+                Err(ConfigError::InsecureCredentials { url: seed.to_string() })
             }
             Some(_) | None => Ok(()),
         }
@@ -108,8 +104,8 @@ impl Config {
     }
 
     /// User and password, sent by basic authentication with every request. They go over https only:
-    /// with http seeds no client connects ([`Error::InsecureCredentials`]). Riak with security on
-    /// takes them over https only, too.
+    /// with http seeds no client connects ([`ConfigError::InsecureCredentials`]). Riak with
+    /// security on takes them over https only, too.
     pub fn credentials(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
         self.credentials = Some(Credentials { user: user.into(), password: password.into() });
         self

@@ -61,7 +61,7 @@ impl Read for Once<'_> {
 
 impl<'a> Source<'a> {
     pub(crate) fn new(content: Content<'a>) -> Result<Self, Error> {
-        let local = |cause| Error::Local { what: "cannot read what is to be stored", cause };
+        let local = Error::local("cannot read what is to be stored");
         Ok(match content {
             Content::Bytes(bytes) => Self::Bytes(bytes),
             Content::Reader(reader, length) => {

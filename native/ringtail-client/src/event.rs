@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ringtail_core::topology::Token;
 
-use crate::error::IdentityMismatch;
+use crate::error::{IdentityMismatch, NodeError};
+use crate::stats::{Counters, count};
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -167,6 +168,19 @@ impl Observer {
     pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {
         if let Some(observer) = &self.0 {
             observer(&event());
+        }
+    }
+
+    /// Tells that a node could not be used; that another one is there is counted, too.
+    pub(crate) fn failed(&self, node: &str, error: &NodeError, counters: &Counters) {
+        match error {
+            NodeError::Identity(mismatch) => {
+                count(&counters.identity_mismatches);
+                self.tell(|| Event::Identity(IdentityMismatch::clone(mismatch)));
+            }
+            NodeError::NoAnswer(_) | NodeError::Topology(_) => {
+                self.tell(|| Event::Failed { node: node.to_owned(), why: error.to_string() });
+            }
         }
     }
 }

@@ -42,16 +42,20 @@ impl Bearing {
     }
 
     /// Makes sure that it is the one expected.
-    pub(crate) fn check(&self, expected: Identity, address: &str) -> Result<(), IdentityMismatch> {
+    pub(crate) fn check(
+        &self,
+        expected: Identity,
+        address: &str,
+    ) -> Result<(), Box<IdentityMismatch>> {
         if self.identity() == Some(expected) {
             return Ok(());
         }
-        Err(IdentityMismatch {
+        Err(Box::new(IdentityMismatch {
             address: address.to_owned(),
             expected: expected.node,
             cluster: expected.cluster,
             found_node: self.node,
             found_cluster: self.cluster,
-        })
+        }))
     }
 }

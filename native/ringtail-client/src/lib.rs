@@ -13,14 +13,17 @@ mod calls;
 mod client;
 mod config;
 mod content;
-mod discovery;
+mod current;
 mod error;
 mod event;
 mod execute;
+mod follower;
+mod greeting;
 mod hop;
 mod http;
 mod identity;
 mod net;
+mod news;
 mod object;
 mod options;
 mod pass;
@@ -28,6 +31,7 @@ mod paths;
 mod pool;
 mod properties;
 mod retry;
+mod said;
 mod seed;
 mod shared;
 mod stats;
@@ -37,7 +41,11 @@ mod view;
 pub use client::Client;
 pub use config::Config;
 pub use content::{Content, ReadSeek};
-pub use error::{Error, ErrorKind, IdentityMismatch};
+pub use error::{
+    AnswerFault, AttemptError, BadAnswer, ConfigError, DialError, DiscoveryError, Error, ErrorKind,
+    ExecutionError, IdentityMismatch, LocalError, NoAnswer, NodeError, PropertiesFault, Refusal,
+    RequestError, TlsError, TopologyError,
+};
 pub use event::{Event, Why};
 pub use object::{
     ContentReader, Deleted, Fetched, Link, Metadata, Object, ObjectName, Siblings, Stored, Vclock,

@@ -47,7 +47,7 @@ impl FromStr for Quorum {
             "all" => Self::All,
             "default" => Self::Default,
             _ => Self::Count(text.parse().map_err(|_| {
-                Error::BadRequest(format!(
+                Error::invalid(format!(
                     "{text:?} is no number of replicas: one, quorum, all, default or a number"
                 ))
             })?),
@@ -127,7 +127,7 @@ fn condition(
 ) -> Result<(), Error> {
     let Some(value) = value else { return Ok(()) };
     if value.is_empty() || !is_value(value.as_bytes()) {
-        return Err(Error::BadRequest(format!("{value:?} is no value that {name} can have")));
+        return Err(Error::invalid(format!("{value:?} is no value that {name} can have")));
     }
     let bare = !is_tag || value == "*" || value.starts_with('"') || value.starts_with("W/");
     fields.push((

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use ringtail_core::keys::percent_decode;
 
-use crate::Client;
 use crate::calls::object_path;
+use crate::client::Client;
 use crate::content::{Content, Source};
 use crate::error::Error;
-use crate::execute::{Call, Goal};
+use crate::execute::{AnyNode, Call, Executor, Goal, PrimaryOf};
 use crate::hop::{end_to_end, onward};
 use crate::http::{AUTHORIZATION, is_name};
 use crate::object::{ContentReader, ObjectName};
@@ -66,30 +66,32 @@ impl Client {
     /// is sent again only where it surely did nothing.
     ///
     /// # Errors
-    /// Nobody answered, or a request that HTTP cannot carry ([`Error::BadRequest`]: nothing was
-    /// sent).
+    /// Nobody answered, or a request that HTTP cannot carry
+    /// ([`RequestError::Invalid`](crate::RequestError::Invalid): nothing was sent).
     pub fn pass(&self, request: Pass<'_>, content: Option<Content<'_>>) -> Result<Passed, Error> {
         let (method, kind) = method(request.method)?;
         if !is_target(request.query)
             || !(request.query.is_empty() || request.query.starts_with('?'))
         {
-            return Err(Error::BadRequest(format!("{:?} is no query", request.query)));
+            return Err(Error::invalid(format!("{:?} is no query", request.query)));
         }
         let (query, own_time) = match request.to {
             PassTo::Object(_) => without_timeout(request.query),
             PassTo::Document(_) => (request.query.to_owned(), None),
         };
         let time = own_time.map_or(request.timeout, |time| time.min(request.timeout));
-        let (goal, base, path) = match request.to {
+        let primary;
+        let (goal, base, path): (&dyn Goal, _, _) = match request.to {
             PassTo::Object(name) => {
                 name.check()?;
-                (Goal::Primary(name), Base::Object, object_path(name, &query))
+                primary = PrimaryOf(name);
+                (&primary, Base::Object, object_path(name, &query))
             }
             PassTo::Document(path) if is_target(path) && path.starts_with('/') => {
-                (Goal::Any, Base::of_document(path), format!("{path}{query}"))
+                (&AnyNode, Base::of_document(path), format!("{path}{query}"))
             }
             PassTo::Document(path) => {
-                return Err(Error::BadRequest(format!("{path:?} is no path")));
+                return Err(Error::invalid(format!("{path:?} is no path")));
             }
         };
         let call = Call {
@@ -104,7 +106,7 @@ impl Client {
             None => Source::None,
             Some(content) => Source::new(content)?,
         };
-        let answer = self.shared.execute(goal, &call, &mut source, time)?;
+        let answer = Executor::new(&self.shared, goal, &call, time).run(&mut source)?;
         let fields = answer.head.headers.iter();
         let fields = fields.map(|(name, value)| (name.to_owned(), value.to_vec())).collect();
         let fields = end_to_end(fields);
@@ -120,9 +122,7 @@ impl Client {
         if let Some((name, _)) =
             given.iter().find(|(name, value)| !is_name(name.as_bytes()) || !is_line(value))
         {
-            return Err(Error::BadRequest(format!(
-                "the field {name:?} is none that HTTP can carry"
-            )));
+            return Err(Error::invalid(format!("the field {name:?} is none that HTTP can carry")));
         }
         let mut fields = onward(given);
         if self.shared.config.credentials.is_some() {
@@ -139,7 +139,7 @@ fn method(name: &str) -> Result<(&'static str, Kind), Error> {
         "PUT" => Ok(("PUT", Kind::Write)),
         "POST" => Ok(("POST", Kind::Write)),
         "DELETE" => Ok(("DELETE", Kind::Write)),
-        _ => Err(Error::BadRequest(format!("{name:?} is no method that objects know"))),
+        _ => Err(Error::invalid(format!("{name:?} is no method that objects know"))),
     }
 }
 

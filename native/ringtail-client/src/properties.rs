@@ -9,6 +9,8 @@ use arc_swap::ArcSwap;
 use hashbrown::{DefaultHashBuilder, Equivalent, HashMap};
 use ringtail_core::{Keyfun, KeyfunError, NVal};
 
+use crate::error::PropertiesFault;
+
 /// What a bucket's properties say of its objects' places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BucketProperties {
@@ -20,7 +22,7 @@ pub struct BucketProperties {
 
 impl BucketProperties {
     /// From Riak's JSON.
-    pub(crate) fn parse(json: &[u8]) -> Result<Self, String> {
+    pub(crate) fn parse(json: &[u8]) -> Result<Self, PropertiesFault> {
         #[derive(serde::Deserialize)]
         struct Document {
             props: Props,
@@ -35,7 +37,7 @@ impl BucketProperties {
             r#mod: String,
             fun: String,
         }
-        let Document { props } = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+        let Document { props } = serde_json::from_slice(json).map_err(PropertiesFault::NoJson)?;
         let Function { r#mod: module, fun } = props.chash_keyfun;
         // A function of the same name in a module of one's own is another function.
         let keyfun = match module.as_str() {
@@ -43,7 +45,7 @@ impl BucketProperties {
             _ => Err(fun),
         };
         Ok(Self {
-            n_val: NVal::new(props.n_val).map_err(|error| error.to_string())?,
+            n_val: NVal::new(props.n_val).map_err(PropertiesFault::NVal)?,
             keyfun: keyfun.map_err(|fun| format!("{module}:{fun}").into()),
         })
     }

@@ -1,5 +1,6 @@
 //! What to do after an attempt that brought no answer. Pure: no clock, no sockets, chance is an
 //! argument.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::time::Duration;
 
@@ -66,34 +67,45 @@ impl Retry {
         left: usize,
         chance: &mut fastrand::Rng,
     ) -> Next {
-        if !repeatable {
+        if !repeatable || self.may_be_done(happened) {
             return Next::GiveUp;
         }
-        match (happened, self.kind) {
-            // Whether it was carried out is unknown, and carried out twice it may make a sibling or
-            // undo what came between.
-            (Happened::Lost | Happened::BadAnswer, Kind::Write) => Next::GiveUp,
-            (Happened::Unavailable { nothing_done: false, .. }, Kind::Write) => Next::GiveUp,
-            (Happened::Misdirected { newer: true }, _) => Next::Refresh(self.pause(chance)),
-            (
-                Happened::NotSent
-                | Happened::Lost
-                | Happened::BadAnswer
-                | Happened::Misdirected { newer: false }
-                | Happened::Unavailable { .. },
-                _,
-            ) if left > 0 => Next::Another,
+        match happened {
+            Happened::Misdirected { newer: true } => Next::Refresh(self.pause(chance)),
+            Happened::NotSent
+            | Happened::Lost
+            | Happened::BadAnswer
+            | Happened::Misdirected { newer: false }
+            | Happened::Unavailable { .. }
+                if left > 0 =>
+            {
+                Next::Another
+            }
             // It would be the same in a while.
-            (Happened::BadAnswer, Kind::Read) => Next::GiveUp,
+            Happened::BadAnswer => Next::GiveUp,
             // Perhaps it is somewhere else now.
-            (Happened::NotSent | Happened::Lost | Happened::NoneLeft, _) => {
+            Happened::NotSent | Happened::Lost | Happened::NoneLeft => {
                 Next::Refresh(self.pause(chance))
             }
-            (Happened::Misdirected { newer: false }, _) => Next::Wait(self.pause(chance)),
-            (Happened::Unavailable { retry_after, .. }, _) => {
+            Happened::Misdirected { newer: false } => Next::Wait(self.pause(chance)),
+            Happened::Unavailable { nothing_done: _, retry_after } => {
                 let asked = retry_after.unwrap_or_default().min(LONGEST_ASKED);
                 Next::Wait(self.pause(chance).max(asked))
             }
+        }
+    }
+
+    /// Whether it is a write that was carried out, perhaps: carried out twice it may make a sibling
+    /// or undo what came between.
+    fn may_be_done(&self, happened: Happened) -> bool {
+        match (self.kind, happened) {
+            (Kind::Read, _) => false,
+            (Kind::Write, Happened::Lost | Happened::BadAnswer) => true,
+            (Kind::Write, Happened::Unavailable { nothing_done, .. }) => !nothing_done,
+            (
+                Kind::Write,
+                Happened::NotSent | Happened::Misdirected { .. } | Happened::NoneLeft,
+            ) => false,
         }
     }
 
@@ -167,7 +179,7 @@ mod tests {
         let mut chance = fastrand::Rng::with_seed(1);
         let mut pause = |happened| match retry.next(happened, true, 0, &mut chance) {
             Next::Wait(pause) => pause,
-            other => panic!("{other:?}"),
+            other @ (Next::Another | Next::Refresh(_) | Next::GiveUp) => panic!("{other:?}"),
         };
         assert!(pause(REFUSED) <= FIRST_PAUSE);
         let _: Vec<Duration> = (0..20).map(|_| pause(REFUSED)).collect();
@@ -179,7 +191,7 @@ mod tests {
         };
         let pause = match Retry::new(Kind::Read).next(asked, true, 0, &mut chance) {
             Next::Wait(pause) => pause,
-            other => panic!("{other:?}"),
+            other @ (Next::Another | Next::Refresh(_) | Next::GiveUp) => panic!("{other:?}"),
         };
         assert_eq!(pause, LONGEST_ASKED);
     }

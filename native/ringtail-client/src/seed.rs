@@ -7,7 +7,7 @@ use http::Uri;
 use ringtail_core::keys::percent_decode;
 use ringtail_core::topology::{Endpoint, Protocol};
 
-use crate::error::Error;
+use crate::error::{ConfigError, Error};
 
 /// The address of a node: `http://HOST:PORT` or `https://HOST:PORT`, perhaps with `USER:PASSWORD@`
 /// before the host.
@@ -55,7 +55,7 @@ impl FromStr for Seed {
             }
             _ => url.to_owned(),
         };
-        let bad = |what| Error::BadSeed { url: shown.clone(), what };
+        let bad = |what| Error::from(ConfigError::BadSeed { url: shown.clone(), what });
         if !url.contains("://") {
             return Err(bad("it has no scheme"));
         }

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::error::Error;
+use crate::error::TlsError;
 
 /// TLS options. By default the system's root certificates are trusted and no client certificate is
 /// shown.
@@ -20,69 +20,52 @@ pub struct TlsOptions {
 }
 
 impl TlsOptions {
-    pub(crate) fn config(&self) -> Result<Arc<ClientConfig>, Error> {
+    pub(crate) fn config(&self) -> Result<Arc<ClientConfig>, TlsError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|error| Error::BadTls(format!("TLS cannot be set up: {error}")))?
+            .map_err(TlsError::SetUp)?
             .with_root_certificates(self.roots()?);
         let config = match &self.identity {
             None => builder.with_no_client_auth(),
             Some((certificate, key)) => {
                 let chain = certificates(certificate)?;
                 let key_der = PrivateKeyDer::from_pem_file(key)
-                    .map_err(|error| unreadable(key, "private key", &error))?;
-                builder.with_client_auth_cert(chain, key_der).map_err(|error| {
-                    Error::BadTls(format!(
-                        "the certificate {} and the key {} do not go together: {error}",
-                        certificate.display(),
-                        key.display()
-                    ))
+                    .map_err(|cause| unreadable(key, "private key", cause))?;
+                builder.with_client_auth_cert(chain, key_der).map_err(|cause| {
+                    TlsError::Mismatch { certificate: certificate.clone(), key: key.clone(), cause }
                 })?
             }
         };
         Ok(Arc::new(config))
     }
 
-    fn roots(&self) -> Result<RootCertStore, Error> {
+    fn roots(&self) -> Result<RootCertStore, TlsError> {
         let mut roots = RootCertStore::empty();
         let Some(ca) = &self.ca else {
             // Some stores hold certificates that cannot be parsed; those that can are enough.
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            if roots.is_empty() {
-                return Err(Error::BadTls(
-                    "the system has no root certificates: install ca-certificates, or \
-                     give a CA file"
-                        .into(),
-                ));
-            }
-            return Ok(roots);
+            return if roots.is_empty() { Err(TlsError::NoRoots) } else { Ok(roots) };
         };
         for certificate in certificates(ca)? {
-            roots.add(certificate).map_err(|error| {
-                Error::BadTls(format!("{} holds a certificate that is none: {error}", ca.display()))
-            })?;
+            roots
+                .add(certificate)
+                .map_err(|cause| TlsError::BadCertificate { path: ca.clone(), cause })?;
         }
         Ok(roots)
     }
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let certificates = CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| unreadable(path, "certificate", &error))?;
+        .map_err(|cause| unreadable(path, "certificate", cause))?;
     if certificates.is_empty() {
-        return Err(Error::BadTls(format!(
-            "{} holds no certificate; it should be a PEM file",
-            path.display()
-        )));
+        return Err(TlsError::Empty(path.to_owned()));
     }
     Ok(certificates)
 }
 
-fn unreadable(path: &Path, what: &str, error: &dyn std::error::Error) -> Error {
-    Error::BadTls(format!(
-        "cannot read a {what} from {}: {error}; it should be a PEM file",
-        path.display()
-    ))
+fn unreadable(path: &Path, what: &'static str, cause: pem::Error) -> TlsError {
+    TlsError::Unreadable { what, path: path.to_owned(), cause }
 }

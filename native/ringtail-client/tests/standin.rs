@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ringtail_client::{
-    Client, Config, Content, Deleted, Error, Fetched, Metadata, ObjectName, ReadOptions, Stored,
-    WriteOptions,
+    Client, Config, Content, Deleted, Error, ExecutionError, Fetched, Metadata, ObjectName,
+    ReadOptions, Stored, WriteOptions,
 };
 use ringtail_core::{Keyfun, NVal, hash_key};
 use ringtail_testcluster::StandIn;
@@ -129,10 +129,14 @@ fn objects_survive(client: &Client) {
 
     let error =
         client.get(&ObjectName::new("b", "k").of_type("none"), &Default::default()).unwrap_err();
-    assert!(matches!(&error, Error::NoBucketType(name) if name == "none"), "{error}");
+    assert!(
+        matches!(&error, Error::Execution(ExecutionError::NoBucketType(name)) if name == "none"),
+        "{error}"
+    );
     let pr = ReadOptions { pr: Some(ringtail_client::Quorum::Count(9)), ..Default::default() };
     let error = client.get(&ObjectName::new("b", "k"), &pr).unwrap_err();
-    assert!(matches!(&error, Error::Refused { status: 400, .. }), "{error}");
+    let Error::Execution(ExecutionError::Refused(refusal)) = &error else { panic!("{error:?}") };
+    assert_eq!(refusal.status, 400, "{error}");
 }
 
 fn every_request_goes_to_a_primary(client: &Client) {

@@ -1,16 +1,18 @@
 //! One attempt: one request to one node.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::io;
 use std::sync::Arc;
 
 use ringtail_core::topology::{Endpoint, MemberEntry, Protocol};
 
-use super::{Answer, Call};
+use super::call::{Answer, Call};
 use crate::content::Source;
+use crate::error::{AnswerFault, AttemptError, NoAnswer, NodeError};
 use crate::event::{Event, Why};
+use crate::greeting::Greeting;
 use crate::http::{AUTHORIZATION, BodyReader, Connection, Deadline, ResponseHead, SendError};
 use crate::identity::{Bearing, Identity};
-use crate::net::OpenError;
 use crate::paths::Base;
 use crate::pool::NodePool;
 use crate::retry::Kind;
@@ -21,17 +23,17 @@ use crate::view::View;
 /// Why a node gave no response.
 pub(super) enum Failed {
     /// Nothing of the request was carried out, nor will be.
-    NotSent(String),
+    NotSent(AttemptError),
     /// Something of it went out.
-    Lost(String),
+    Lost(AttemptError),
     /// What came back is no answer. Asked again, the node would say the same.
-    Bad(String),
+    Bad(AnswerFault),
     /// The content could not be read on this side.
     Local(io::Error),
 }
 
 pub(super) struct Attempt<'a> {
-    pub(super) shared: &'a Arc<Shared>,
+    pub(super) shared: &'a Shared,
     pub(super) view: &'a View,
     pub(super) member: &'a MemberEntry,
     pub(super) call: &'a Call,
@@ -47,9 +49,9 @@ impl Attempt<'_> {
     pub(super) fn run(&self, source: &mut Source<'_>) -> Result<Answer, Failed> {
         let shared = self.shared;
         let Some(pool) = shared.pools.of(self.member.uuid) else {
-            return Err(Failed::NotSent("it has left the cluster".into()));
+            return Err(Failed::NotSent(AttemptError::Left));
         };
-        let mut why = String::from("it publishes no endpoint");
+        let mut why = AttemptError::NoEndpoint;
         for endpoint in View::endpoints(self.member, shared.config.protocol()) {
             let is_read = self.call.kind == Kind::Read;
             if let Some(kept) = pool.take(endpoint, shared.config.max_idle, is_read) {
@@ -66,8 +68,8 @@ impl Attempt<'_> {
                     return self.send(connection, endpoint, &pool, source);
                 }
                 Err(error) => {
-                    shared.failed(&self.member.name, &error);
-                    why = error.to_string();
+                    self.tell_failed(&error);
+                    why = error.into();
                 }
             }
         }
@@ -79,18 +81,32 @@ impl Attempt<'_> {
         Identity { cluster: self.view.snapshot().cluster().uuid, node: self.member.uuid }
     }
 
-    fn open(&self, endpoint: &Endpoint) -> Result<Connection, OpenError> {
+    fn open(&self, endpoint: &Endpoint) -> Result<Connection, NodeError> {
         let shared = self.shared;
-        let identity = self.identity();
-        let (connection, token) = shared.net.open(
+        let Identity { cluster, node } = self.identity();
+        let greeting = Greeting {
+            net: &shared.net,
+            counters: &shared.counters,
             endpoint,
-            identity,
-            self.view.token(),
-            self.patience,
-            &shared.counters,
-        )?;
-        shared.heard(identity.node, Some(identity.cluster), Some(token));
+            expected: Some(self.identity()),
+            from: Some(self.view.token()),
+            deadline: self.patience,
+        };
+        let (connection, token) = greeting.at_any_address(|told| match told.connection {
+            Some(connection) => Ok((connection, told.answer.token())),
+            None => Err(NoAnswer::ClosesConnections.into()),
+        })?;
+        self.heard(Bearing { cluster: Some(cluster), node: Some(node), token: Some(token) });
         Ok(connection)
+    }
+
+    fn heard(&self, bearing: Bearing) {
+        let shared = self.shared;
+        shared.news.heard(self.member.uuid, bearing, &shared.view, &shared.counters);
+    }
+
+    fn tell_failed(&self, error: &NodeError) {
+        self.shared.config.observer.failed(&self.member.name, error, &self.shared.counters);
     }
 
     fn send(
@@ -108,7 +124,7 @@ impl Attempt<'_> {
             token: self.view.token(),
         });
         let Some(left) = self.patience.left() else {
-            return Err(Failed::NotSent("no time was left".into()));
+            return Err(Failed::NotSent(AttemptError::NoTime));
         };
         let cluster = self.identity().cluster;
         let target = self.call.target(&shared.net.paths, endpoint, cluster, left);
@@ -133,10 +149,10 @@ impl Attempt<'_> {
         let mut response = connection.exchange(head, body, ask_first, self.patience).map_err(
             |error| match error {
                 SendError::Body(error) => Failed::Local(error),
-                SendError::Protocol(what) => Failed::Bad(what.to_owned()),
+                SendError::Protocol(what) => Failed::Bad(AnswerFault::Http(what)),
                 SendError::Connection(error) => {
                     pool.suspect();
-                    Failed::Lost(error.to_string())
+                    Failed::Lost(AttemptError::Connection(error))
                 }
             },
         )?;
@@ -162,7 +178,7 @@ impl Attempt<'_> {
             return Ok(());
         }
         let Err(mismatch) = bearing.check(self.identity(), &url(endpoint)) else {
-            self.shared.heard(self.member.uuid, bearing.cluster, bearing.token);
+            self.heard(bearing);
             return Ok(());
         };
         let is_webmachines_404 = bearing.identity().is_none() && response.status == 404;
@@ -173,23 +189,17 @@ impl Attempt<'_> {
             return Ok(());
         }
         if self.call.base == Base::Document && is_webmachines_404 {
-            return Err(Failed::Bad(
-                "it has no /explore there: its 'prefixes' leave that out, or Ringtail does not \
-                 run there any more"
-                    .to_owned(),
-            ));
+            return Err(Failed::Bad(AnswerFault::NoDocuments));
         }
         pool.suspect();
         // Without our headers a 404 is webmachine's, which knows no such route.
         if is_webmachines_404 {
-            let why = "Ringtail does not run there any more; type ringtail:start(). in riak attach"
-                .to_owned();
-            self.shared.failed(&self.member.name, &OpenError::NoAnswer(why.clone()));
-            return Err(Failed::NotSent(why));
+            let error = NodeError::NoAnswer(NoAnswer::Stopped);
+            self.tell_failed(&error);
+            return Err(Failed::NotSent(error.into()));
         }
-        let why = mismatch.to_string();
-        self.shared.failed(&self.member.name, &OpenError::Identity(mismatch));
-        Err(Failed::Lost(why))
+        self.tell_failed(&NodeError::Identity(mismatch.clone()));
+        Err(Failed::Lost(mismatch.into()))
     }
 
     fn answer(
@@ -201,7 +211,7 @@ impl Attempt<'_> {
     ) -> Result<Answer, Failed> {
         let framing = response
             .framing(self.call.method == "HEAD")
-            .map_err(|what| Failed::Bad(what.to_owned()))?;
+            .map_err(|what| Failed::Bad(AnswerFault::Http(what)))?;
         let (pool, endpoint) = (Arc::clone(pool), endpoint.clone());
         let max = self.shared.config.max_idle_per_node;
         let give_back = Box::new(move |connection| pool.give_back(&endpoint, connection, max));

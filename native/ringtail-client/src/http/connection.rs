@@ -3,8 +3,9 @@
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
+use super::deadline::Deadline;
+use super::head::{RequestHead, ResponseHead};
 use super::stream::Stream;
-use super::{Deadline, RequestHead, ResponseHead};
 
 const BUFFER: usize = 16 * 1024;
 /// Heads with bodies up to this size go out in one piece.

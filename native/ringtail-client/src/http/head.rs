@@ -1,6 +1,8 @@
 //! Heads of requests, written, and of responses, parsed.
 
-use super::{Framing, Headers, lenient};
+use super::framing::Framing;
+use super::headers::Headers;
+use super::lenient;
 
 /// A request's head, written as it goes out.
 pub(crate) struct RequestHead {

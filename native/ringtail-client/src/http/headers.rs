@@ -1,5 +1,8 @@
 //! Header fields in order, with their names as they were spelled.
 
+/// The field whose value is a secret.
+pub(crate) const AUTHORIZATION: &str = "Authorization";
+
 /// Header fields: names compare without case, order and spelling are kept, values are bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(Vec<(String, Vec<u8>)>);

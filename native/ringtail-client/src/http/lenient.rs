@@ -2,7 +2,7 @@
 //! Protocol Buffers stand in Riak's answers as they are. What is told there belongs to an object,
 //! so nothing is dropped and nothing refused that can be told apart.
 
-use super::Headers;
+use super::headers::Headers;
 
 /// The fields up to the empty line, and how many bytes they are with it; nothing where it has not
 /// come yet.

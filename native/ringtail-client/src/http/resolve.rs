@@ -7,7 +7,7 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use super::Deadline;
+use super::deadline::Deadline;
 
 /// Threads at a time. A name server that does not answer holds one for each of its names, for half
 /// a minute or so.

@@ -2,99 +2,13 @@
 
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::sync::Arc;
+use std::net::TcpStream;
 use std::time::Duration;
 
 use rustix::net::RecvFlags;
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
 
-use super::resolve::RESOLVER;
+use super::deadline::Deadline;
 use super::session::Session;
-use super::{Connection, Deadline};
-
-/// An address to connect to.
-#[derive(Clone)]
-pub(crate) struct Dial<'a> {
-    pub(crate) host: &'a str,
-    pub(crate) port: u16,
-    /// Present for https.
-    pub(crate) tls: Option<&'a Arc<ClientConfig>>,
-    /// How long connecting may take.
-    pub(crate) timeout: Duration,
-}
-
-/// Why no connection stands. Nothing was sent in any case.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum DialError {
-    #[error("cannot find the address of {host}: {cause}")]
-    Resolve { host: String, cause: io::Error },
-    #[error("cannot connect: {0}")]
-    Connect(io::Error),
-    #[error("no TLS: {}", tls_hint(.0))]
-    Tls(io::Error),
-}
-
-fn tls_hint(error: &io::Error) -> String {
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-        Some(rustls::Error::InvalidCertificate(
-            rustls::CertificateError::UnknownIssuer | rustls::CertificateError::BadSignature,
-        )) => {
-            format!(
-                "{error}; give the CA that issued the node's certificate (--cacert, Config::ca)"
-            )
-        }
-        Some(rustls::Error::InvalidCertificate(
-            rustls::CertificateError::NotValidForName
-            | rustls::CertificateError::NotValidForNameContext { .. },
-        )) => {
-            format!("{error}; the certificate is another host's: connect by a name that it bears")
-        }
-        Some(rustls::Error::InvalidMessage(_)) => {
-            format!("{error}; is that an http listener? Then write http://")
-        }
-        _ => error.to_string(),
-    }
-}
-
-impl Dial<'_> {
-    /// Connects to one of the addresses.
-    pub(crate) fn connect(
-        &self,
-        address: SocketAddr,
-        deadline: Deadline,
-    ) -> Result<Connection, DialError> {
-        let left = deadline.left().ok_or_else(|| DialError::Connect(Deadline::timed_out()))?;
-        let tcp = TcpStream::connect_timeout(&address, left.min(self.timeout))
-            .map_err(DialError::Connect)?;
-        self.secure(tcp, deadline.or_after(self.timeout))
-    }
-
-    fn secure(&self, tcp: TcpStream, deadline: Deadline) -> Result<Connection, DialError> {
-        tcp.set_nodelay(true).map_err(DialError::Connect)?;
-        let Some(config) = self.tls else {
-            return Ok(Connection::new(Stream::new(Kind::Plain(tcp))));
-        };
-        let name = ServerName::try_from(self.host.to_owned())
-            .map_err(|error| DialError::Tls(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
-        let session = Session::new(config, name, tcp)
-            .map_err(|error| DialError::Tls(io::Error::new(io::ErrorKind::InvalidData, error)))?;
-        let mut stream = Stream::new(Kind::Tls(Box::new(session)));
-        stream.shake_hands(deadline).map_err(DialError::Tls)?;
-        Ok(Connection::new(stream))
-    }
-
-    /// The addresses behind the host.
-    pub(crate) fn addresses(&self, deadline: Deadline) -> Result<Vec<SocketAddr>, DialError> {
-        if let Ok(ip) = self.host.parse::<IpAddr>() {
-            return Ok(vec![SocketAddr::new(ip, self.port)]);
-        }
-        RESOLVER
-            .addresses(self.host, self.port, deadline)
-            .map_err(|cause| DialError::Resolve { host: self.host.to_owned(), cause })
-    }
-}
 
 /// A connected socket.
 pub(crate) struct Stream {
@@ -113,8 +27,12 @@ enum Kind {
 const PIECE: Duration = Duration::from_secs(1);
 
 impl Stream {
-    fn new(kind: Kind) -> Self {
-        Self { kind, patience: None }
+    pub(super) fn plain(tcp: TcpStream) -> Self {
+        Self { kind: Kind::Plain(tcp), patience: None }
+    }
+
+    pub(super) fn tls(session: Session) -> Self {
+        Self { kind: Kind::Tls(Box::new(session)), patience: None }
     }
 
     fn tcp(&self) -> &TcpStream {
@@ -156,7 +74,7 @@ impl Stream {
         }
     }
 
-    fn shake_hands(&mut self, deadline: Deadline) -> io::Result<()> {
+    pub(super) fn shake_hands(&mut self, deadline: Deadline) -> io::Result<()> {
         let shaken = self.until(deadline, |kind| match kind {
             Kind::Plain(_) => Ok(0),
             Kind::Tls(session) => session.shake_hands(),

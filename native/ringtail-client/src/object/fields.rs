@@ -1,6 +1,6 @@
 //! Metadata in header fields, both ways.
 
-use super::{Link, Metadata, Object, Vclock};
+use super::version::{Link, Metadata, Object, Vclock};
 use crate::error::Error;
 use crate::http::{Headers, is_name, is_value};
 
@@ -62,7 +62,7 @@ pub(crate) fn write_metadata(
     metadata: &Metadata,
     fields: &mut Vec<(String, Vec<u8>)>,
 ) -> Result<(), Error> {
-    let bad = |what: String| Error::BadRequest(what);
+    let bad = |what: String| Error::invalid(what);
     if metadata.content_type.is_empty() {
         return Err(bad(
             "the content type is empty: Riak wants one, such as application/octet-stream".into(),
@@ -92,10 +92,10 @@ pub(crate) fn write_metadata(
     }
     for (at, (name, value)) in metadata.user.iter().enumerate() {
         if name.is_empty() {
-            return Err(Error::BadRequest("metadata without a name".to_owned()));
+            return Err(Error::invalid("metadata without a name"));
         }
         if metadata.user[..at].iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
-            return Err(Error::BadRequest(format!(
+            return Err(Error::invalid(format!(
                 "the metadata {name:?} is given twice: Riak keeps one value"
             )));
         }
@@ -104,7 +104,7 @@ pub(crate) fn write_metadata(
     // A line each: together they would be longer than the 8 KB that Riak's HTTP server takes.
     for (field, value) in &metadata.indexes {
         if value.windows(2).any(|pair| pair == b", ") {
-            return Err(Error::BadRequest(format!(
+            return Err(Error::invalid(format!(
                 "a value of index {field} has a comma followed by a space, where Riak's HTTP \
                  interface splits values"
             )));
@@ -191,7 +191,7 @@ mod tests {
         ];
         for metadata in bad {
             assert!(
-                matches!(write_metadata(&metadata, &mut Vec::new()), Err(Error::BadRequest(_))),
+                matches!(write_metadata(&metadata, &mut Vec::new()), Err(Error::Request(_))),
                 "{metadata:?}"
             );
         }

@@ -1,6 +1,7 @@
 //! Siblings in a multipart/mixed body.
 
-use super::{Object, Siblings, Vclock, object_of};
+use super::fields::object_of;
+use super::version::{Object, Siblings, Vclock};
 use crate::http::{Headers, lenient_fields};
 
 /// Fields of one sibling.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ringtail_client::{Client, Config, Error, ErrorKind};
+use ringtail_client::{BadAnswer, Client, Config, DiscoveryError, Error, ErrorKind, TopologyError};
 use ringtail_testcluster::{Cluster, Fault, serve_bytes};
 
 use super::{eventually, put};
@@ -22,10 +22,25 @@ fn topology(fault: Fault) -> Error {
     connect(&cluster.url(0))
 }
 
+fn told(error: &Error) -> &TopologyError {
+    match error {
+        Error::Discovery(DiscoveryError::Topology(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What was wrong with an answer that made no sense.
+fn fault(error: &Error) -> String {
+    match told(error) {
+        TopologyError::BadAnswer(BadAnswer { fault, .. }) => fault.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn riak_without_ringtail_is_told_how_to_install_it() {
     let error = topology(Fault::NoRingtail);
-    assert!(matches!(error, Error::NotRingtail { .. }), "{error}");
+    assert!(matches!(told(&error), TopologyError::NotRingtail { .. }), "{error}");
     assert!(error.to_string().contains("ringtail:start()"), "{error}");
     assert!(error.to_string().contains("a Riak node without it"), "{error}");
 }
@@ -37,28 +52,27 @@ fn html_instead_of_json() {
         format!("HTTP/1.1 200 OK\r\nServer: nginx\r\nContent-Length: {}\r\n\r\n{html}", html.len());
     let error = answered(page);
     assert!(
-        matches!(&error, Error::NotRingtail { what, .. } if what.contains("HTML") && what.contains("nginx")),
+        matches!(told(&error), TopologyError::NotRingtail { what, .. }
+            if what.contains("HTML") && what.contains("nginx")),
         "{error}"
     );
     let error = topology(Fault::TopologyJson(html.into()));
-    assert!(matches!(&error, Error::BadAnswer { what, .. } if what.contains("HTML")), "{error}");
+    assert!(fault(&error).contains("HTML"), "{error}");
 }
 
 #[test]
 fn truncated_json_and_a_body_that_breaks_off() {
     let whole = r#"{"full":true,"token":"4-9f3ac21b77d0e1aa","cluster":{"uuid":"#;
     let error = topology(Fault::TopologyJson(whole.into()));
-    assert!(matches!(&error, Error::BadAnswer { what, .. } if what.contains("EOF")), "{error}");
+    assert!(fault(&error).contains("EOF"), "{error}");
     let cluster = Cluster::start(1);
     let (uuid, node) = ("6ba7b810-9dad-11d1-80b4-00c04fd430c8", cluster.uuid(0));
     let head = format!(
-        "HTTP/1.1 200 OK\r\nX-Ringtail-Cluster: {uuid}\r\nX-Ringtail-Node: {node}\r\nContent-Length: 9999\r\n\r\n{{"
+        "HTTP/1.1 200 OK\r\nX-Ringtail-Cluster: {uuid}\r\nX-Ringtail-Node: {node}\r\n\
+         Content-Length: 9999\r\n\r\n{{"
     );
     let error = answered(head);
-    assert!(
-        matches!(&error, Error::BadAnswer { what, .. } if what.contains("breaks off")),
-        "{error}"
-    );
+    assert!(fault(&error).contains("breaks off"), "{error}");
 }
 
 #[test]
@@ -66,17 +80,13 @@ fn ten_megabytes_of_junk_are_not_read() {
     let start = Instant::now();
     for junk in [vec![0xff; 10_000_000], vec![b'A'; 10_000_000]] {
         let error = answered(junk.clone());
-        assert!(
-            matches!(&error, Error::BadAnswer { what, .. } if what.contains("HTTP")),
-            "{error}"
-        );
+        assert!(fault(&error).contains("HTTP"), "{error}");
         let mut body = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
         body.extend_from_slice(&junk);
-        assert!(matches!(answered(body), Error::NotRingtail { .. }));
+        assert!(matches!(told(&answered(body)), TopologyError::NotRingtail { .. }));
         let mut head = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
         head.extend_from_slice(&junk);
-        let error = answered(head);
-        assert!(matches!(error, Error::BadAnswer { .. }), "{error}");
+        fault(&answered(head));
     }
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
@@ -88,8 +98,10 @@ fn wrong_types_and_documents_that_contradict_themselves() {
     let node = cluster.uuid(0);
     let document = |token: &str, size: &str, owners: &str| {
         format!(
-            r#"{{"full":true,"token":{token},"cluster":{{"uuid":"{uuid}","name":"test"}},"ring_size":{size},"resizing":false,
-               "members":[{{"uuid":"{node}","name":"n","status":"valid","endpoints":[]}}],"owners":{owners},"up":[]}}"#
+            r#"{{"full":true,"token":{token},"cluster":{{"uuid":"{uuid}","name":"test"}},
+               "ring_size":{size},"resizing":false,
+               "members":[{{"uuid":"{node}","name":"n","status":"valid","endpoints":[]}}],
+               "owners":{owners},"up":[]}}"#
         )
     };
     let token = r#""4-9f3ac21b77d0e1aa""#;
@@ -107,8 +119,7 @@ fn wrong_types_and_documents_that_contradict_themselves() {
         (document(token, "1", &one), "not what its token"),
     ] {
         let error = topology(Fault::TopologyJson(document.clone()));
-        assert!(matches!(error, Error::BadAnswer { .. }), "{document}: {error}");
-        assert!(error.to_string().contains(why), "{document}: {error}");
+        assert!(fault(&error).contains(why), "{document}: {error}");
         assert_eq!(error.kind(), ErrorKind::Failed);
     }
 }
@@ -140,7 +151,7 @@ fn a_node_that_starts_to_lie_does_not_disturb_a_running_client() {
 fn security_in_the_way_is_told_as_such() {
     for (status, hint) in [(401, "user and password"), (403, "grant"), (426, "https")] {
         let error = answered(format!("HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n"));
-        assert!(matches!(error, Error::Refused { .. }), "{error}");
+        assert!(matches!(told(&error), TopologyError::Refused(_)), "{error}");
         assert!(error.to_string().contains(hint), "{error}");
     }
 }

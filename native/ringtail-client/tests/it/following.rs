@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringtail_client::{Client, Config, Error, Event, ObjectName};
+use ringtail_client::{Client, Config, DiscoveryError, Error, Event, ObjectName};
 use ringtail_testcluster::{Cluster, Layout};
 
 use super::{Watched, client, content, eventually, owned_by, put};
@@ -255,7 +255,10 @@ fn nobody_there() {
     cluster.kill(0);
     cluster.kill(1);
     let error = Client::connect(Config::new(&seeds).unwrap()).unwrap_err();
-    assert!(matches!(&error, Error::Unreachable { tried } if tried.len() == 2), "{error}");
+    let Error::Discovery(DiscoveryError::Unreachable { tried }) = &error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(tried.len(), 2, "{error}");
     assert!(
         error.to_string().contains(&seeds[1]) && error.to_string().contains("refused"),
         "{error}"

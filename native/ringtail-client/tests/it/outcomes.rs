@@ -3,7 +3,9 @@
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use ringtail_client::{Client, Config, Content, Error, Fetched, ObjectName, WriteOptions};
+use ringtail_client::{
+    AttemptError, Client, Config, Content, Error, ExecutionError, Fetched, ObjectName, WriteOptions,
+};
 use ringtail_testcluster::{BucketType, Cluster, Fault};
 
 use super::{client, content, owned_by, put, text};
@@ -17,11 +19,32 @@ fn a_write_is_never_replayed_after_it_went_out() {
     (0..3).for_each(|node| cluster.fault(node, Fault::DropObjects));
     cluster.clear_logs();
     let error = client.put(&name, &text(), Content::Bytes(b"y"), &Default::default()).unwrap_err();
-    assert!(matches!(error, Error::UnknownOutcome { .. }), "{error}");
+    assert!(matches!(error, Error::Execution(ExecutionError::UnknownOutcome { .. })), "{error}");
     let sent: usize = (0..3)
         .map(|node| cluster.log(node).iter().filter(|logged| logged.is_object()).count())
         .sum();
     assert_eq!(sent, 1);
+}
+
+/// The first cause of its kind behind an error.
+fn cause<E: std::error::Error + 'static>(error: &Error) -> Option<&E> {
+    let first: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    std::iter::successors(first, |error| error.source()).find_map(|error| error.downcast_ref())
+}
+
+#[test]
+fn what_the_system_said_is_the_source_of_an_error_and_not_only_text() {
+    let cluster = Cluster::start(1);
+    let client = client(&cluster);
+    let name = ObjectName::new("b", "k");
+    put(&client, &name, b"x");
+    cluster.fault(0, Fault::DropObjects);
+    let error = client.put(&name, &text(), Content::Bytes(b"y"), &Default::default()).unwrap_err();
+    let lost = cause::<std::io::Error>(&error).map(std::io::Error::kind);
+    assert_eq!(lost, Some(std::io::ErrorKind::UnexpectedEof), "{error:?}");
+    cluster.fault(0, Fault::TopologyJson("[".into()));
+    let error = Client::connect(Config::new([cluster.url(0)]).unwrap()).unwrap_err();
+    assert!(cause::<serde_json::Error>(&error).is_some_and(|error| error.is_eof()), "{error:?}");
 }
 
 #[test]
@@ -49,8 +72,13 @@ fn a_write_goes_on_to_the_next_primary_only_if_nothing_was_sent_or_done() {
     (1..3).for_each(|node| cluster.fault(node, Fault::Refuse(503, "request timed out\n".into())));
     let error =
         client.put(&names[0], &text(), Content::Bytes(b"z"), &Default::default()).unwrap_err();
+    let Error::Execution(ExecutionError::Unavailable { tried, .. }) = &error else {
+        panic!("{error:?}")
+    };
     assert!(
-        matches!(&error, Error::Unavailable { message, .. } if message.contains("timed out")),
+        tried
+            .iter()
+            .any(|(_, why)| matches!(why, AttemptError::Said(text) if text.contains("timed out"))),
         "{error}"
     );
 }
@@ -82,14 +110,17 @@ fn the_deadline_holds() {
     let timeout = Some(Duration::from_millis(300));
     let start = Instant::now();
     let read = client.get(&name, &ringtail_client::ReadOptions { timeout, ..Default::default() });
-    assert!(matches!(read, Err(Error::Timeout { .. })), "{read:?}");
+    assert!(matches!(read, Err(Error::Execution(ExecutionError::Timeout { .. }))), "{read:?}");
     let written = client.put(
         &name,
         &text(),
         Content::Bytes(b"y"),
         &WriteOptions { timeout, ..Default::default() },
     );
-    assert!(matches!(written, Err(Error::UnknownOutcome { .. })), "{written:?}");
+    assert!(
+        matches!(written, Err(Error::Execution(ExecutionError::UnknownOutcome { .. }))),
+        "{written:?}"
+    );
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
 }
 
@@ -114,9 +145,8 @@ fn with_its_only_primary_down_a_key_is_unavailable_and_served_again_when_it_is_b
         std::thread::sleep(Duration::from_millis(300));
         cluster.revive(1);
         let back = Instant::now();
-        assert!(
-            matches!(waiting.join().unwrap().unwrap(), Fetched::Object(object) if object.content == b"x")
-        );
+        let fetched = waiting.join().unwrap().unwrap();
+        assert!(matches!(fetched, Fetched::Object(object) if object.content == b"x"));
         assert!(back.elapsed() < Duration::from_secs(3), "{:?}", back.elapsed());
     });
 }
@@ -193,14 +223,15 @@ fn a_refusal_in_the_middle_of_a_body_is_told_and_not_lost_in_a_broken_pipe() {
         .put(&ObjectName::new("b", "k"), &text(), Content::Bytes(&large), &Default::default())
         .unwrap_err();
     assert!(
-        matches!(&error, Error::Refused { code: Some(code), .. } if code == "body_too_large"),
+        matches!(&error, Error::Execution(ExecutionError::Refused(refusal))
+            if refusal.code.as_deref() == Some("body_too_large")),
         "{error}"
     );
     cluster.fault(0, Fault::DropWithin(1000));
     let error = client
         .put(&ObjectName::new("b", "k"), &text(), Content::Bytes(&large), &Default::default())
         .unwrap_err();
-    assert!(matches!(error, Error::UnknownOutcome { .. }), "{error}");
+    assert!(matches!(error, Error::Execution(ExecutionError::UnknownOutcome { .. })), "{error}");
 }
 
 #[test]

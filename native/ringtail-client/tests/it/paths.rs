@@ -1,6 +1,8 @@
 //! Where nodes have their topology.
 
-use ringtail_client::{Client, Config, Error, ObjectName, Pass, PassTo};
+use ringtail_client::{
+    AnswerFault, Client, Config, Error, ExecutionError, ObjectName, Pass, PassTo,
+};
 use ringtail_testcluster::{Cluster, Fault};
 
 use super::{client, content, put};
@@ -25,7 +27,9 @@ fn a_cluster_with_other_prefixes_is_found() {
     assert!(asked(&cluster, 3).iter().all(|(target, _)| !target.starts_with("/explore/")));
     let error = client.document("/preflist").unwrap_err();
     assert!(
-        matches!(&error, Error::BadAnswer { what, .. } if what.contains("prefixes")),
+        matches!(&error, Error::Execution(ExecutionError::BadAnswer(bad))
+            if matches!(bad.fault, AnswerFault::NoDocuments)
+                && bad.to_string().contains("prefixes")),
         "{error}"
     );
 }

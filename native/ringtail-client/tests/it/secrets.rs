@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ringtail_client::{Client, Config, Content, Error, ErrorKind, Event, ObjectName, Pass, PassTo};
+use ringtail_client::{
+    Client, Config, ConfigError, Content, Error, ErrorKind, Event, ObjectName, Pass, PassTo,
+};
 use ringtail_testcluster::Cluster;
 
 use super::tls::Authority;
@@ -38,7 +40,7 @@ fn credentials_are_not_sent_over_http_to_whoever_has_the_address() {
     let with_user = cluster.url(0).replace("http://", "http://ann:s%20cret@");
     let config = Config::new([cluster.url(0)]).unwrap().credentials("ann", "s cret");
     for error in [Config::new([with_user]).unwrap_err(), Client::connect(config).unwrap_err()] {
-        assert!(matches!(error, Error::InsecureCredentials { .. }), "{error}");
+        assert!(matches!(error, Error::Config(ConfigError::InsecureCredentials { .. })), "{error}");
         assert_eq!((error.kind(), error.code()), (ErrorKind::Usage, "insecure_credentials"));
         assert!(error.to_string().contains("https URL"), "{error}");
         assert!(!error.to_string().contains("cret"), "{error}");

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ringtail_client::{Client, Config, Error};
+use ringtail_client::{Client, Config, DiscoveryError, Error};
 
 use super::crew::Crew;
 
@@ -72,8 +72,8 @@ impl Session {
                 State::Connecting => {
                     let left = deadline.saturating_duration_since(Instant::now());
                     if left.is_zero() {
-                        let last = "the cluster's nodes are still being looked for".to_owned();
-                        return Err(Arc::new(Error::Timeout { after: left, last }));
+                        let last = "the cluster's nodes are still being looked for";
+                        return Err(Arc::new(DiscoveryError::Timeout { after: left, last }.into()));
                     }
                     state = self
                         .changed

@@ -1,4 +1,4 @@
-//! How far the discovery is, for those who wait for it.
+//! How far the follower is, for those who wait for it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -31,12 +31,12 @@ pub(crate) type Outcome = Result<Uuid, Arc<Error>>;
 pub(crate) struct Ticket(u64);
 
 impl Progress {
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.lock().begun += 1;
     }
 
     /// Without an outcome nobody was asked, for there was no need.
-    pub(super) fn end(&self, outcome: Option<Outcome>) {
+    pub(crate) fn end(&self, outcome: Option<Outcome>) {
         let mut counts = self.lock();
         counts.ended += 1;
         if let Some(outcome) = outcome {
@@ -46,12 +46,12 @@ impl Progress {
         self.moved.notify_all();
     }
 
-    pub(super) fn ticket(&self) -> Ticket {
+    pub(crate) fn ticket(&self) -> Ticket {
         Ticket(self.lock().begun + 1)
     }
 
     /// What came of asking, if somebody was asked since the ticket was taken.
-    pub(super) fn outcome(&self, since: Ticket) -> Option<Outcome> {
+    pub(crate) fn outcome(&self, since: Ticket) -> Option<Outcome> {
         self.lock()
             .asked
             .clone()
@@ -60,7 +60,7 @@ impl Progress {
     }
 
     /// Waits until the refresh of the ticket has ended, or an earlier one brought what was wanted.
-    pub(super) fn wait(&self, ticket: Ticket, enough: impl Fn() -> bool, deadline: Deadline) {
+    pub(crate) fn wait(&self, ticket: Ticket, enough: impl Fn() -> bool, deadline: Deadline) {
         let mut counts = self.lock();
         while counts.ended < ticket.0 && !enough() {
             let Some(left) = deadline.left() else { return };

@@ -1,4 +1,5 @@
 //! Whether a topology that was told is taken over. Pure: time is an argument.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use ringtail_core::topology::{ApplyError, Token, TopologyAnswer};
 
+use crate::error::AnswerFault;
 use crate::identity::Identity;
 use crate::view::View;
 
@@ -44,7 +46,7 @@ pub(super) enum Verdict {
     /// The difference does not fit: ask for the whole.
     NeedWhole,
     /// It contradicts itself.
-    Bad(String),
+    Bad(AnswerFault),
 }
 
 /// Judges what a node told against the view at hand.
@@ -60,10 +62,8 @@ pub(super) fn judge(
         TopologyAnswer::Difference(difference) => difference.cluster.uuid,
     };
     if cluster != by.cluster {
-        return Verdict::Bad(format!(
-            "a node of cluster {} tells the topology of cluster {cluster}",
-            by.cluster
-        ));
+        let fault = AnswerFault::OtherCluster { teller: by.cluster, told: cluster };
+        return Verdict::Bad(fault);
     }
     let token = answer.token();
     let current = match current {
@@ -72,7 +72,7 @@ pub(super) fn judge(
             return match answer {
                 TopologyAnswer::Difference(_) => Verdict::NeedWhole,
                 TopologyAnswer::Full(topology) => match topology.snapshot() {
-                    Err(error) => Verdict::Bad(error.to_string()),
+                    Err(error) => Verdict::Bad(AnswerFault::Contradiction(error)),
                     Ok(snapshot) => {
                         let view = View::new(Arc::new(snapshot), token, &topology.up);
                         if other.is_none() {
@@ -97,7 +97,7 @@ pub(super) fn judge(
     let view = match answer {
         TopologyAnswer::Full(topology) => match topology.snapshot() {
             Ok(snapshot) => View::new(Arc::new(snapshot), token, &topology.up),
-            Err(error) => return Verdict::Bad(error.to_string()),
+            Err(error) => return Verdict::Bad(AnswerFault::Contradiction(error)),
         },
         TopologyAnswer::Difference(difference) => match current.snapshot().apply(difference) {
             Ok(snapshot) => View::new(Arc::new(snapshot), token, &difference.up),
@@ -135,10 +135,9 @@ mod tests {
     }
 
     fn taken((by, topology): (Identity, Topology)) -> View {
-        match verdict(None, &Past::default(), (by, topology)) {
-            Verdict::Newer(view) => view,
-            other => panic!("{other:?}"),
-        }
+        let verdict = verdict(None, &Past::default(), (by, topology));
+        let Verdict::Newer(view) = verdict else { panic!("{verdict:?}") };
+        view
     }
 
     #[test]

@@ -2,25 +2,25 @@
 //!
 //! One thread per client asks for topologies, so that at most one question is under way whatever
 //! number of threads notice a change, and never more often than the minimum interval allows.
-//! Everybody else wakes it and, where they need the news, waits.
+//! Everybody else wakes it by its [`News`](crate::news::News) and, where they need them, waits.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 mod agreement;
 mod judge;
-mod progress;
-mod wake;
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
-use ringtail_core::topology::{Endpoint, Token};
+use ringtail_core::topology::{Endpoint, MemberEntry, Token};
 use uuid::Uuid;
 
-use crate::error::Error;
+use crate::error::{AnswerFault, DiscoveryError, NodeError};
 use crate::event::Event;
-use crate::http::Deadline;
+use crate::greeting::{Greeting, Told, bad_answer};
+use crate::http::{Connection, Deadline};
 use crate::identity::Identity;
-use crate::net::{OpenError, Told};
+use crate::news::{Outcome, Wake};
 use crate::pool::NodePool;
 use crate::seed::url;
 use crate::shared::Shared;
@@ -28,16 +28,6 @@ use crate::stats::count;
 use crate::view::View;
 use agreement::Agreement;
 use judge::{Past, Verdict, judge};
-pub(crate) use progress::{Outcome, Progress};
-
-/// Why somebody wants news.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wake {
-    /// The node that showed the change, to be asked first.
-    pub(crate) node: Option<Uuid>,
-    /// The token it showed.
-    pub(crate) token: Option<Token>,
-}
 
 /// How long all known nodes together are tried before the seeds are.
 const KNOWN_NODES_TIME: Duration = Duration::from_secs(10);
@@ -54,8 +44,8 @@ enum Asked {
     OtherCluster(View),
 }
 
-/// The discovery loop.
-pub(crate) struct Discovery {
+/// The loop.
+pub(crate) struct Follower {
     past: Past,
     agreement: Agreement,
     chance: fastrand::Rng,
@@ -64,7 +54,7 @@ pub(crate) struct Discovery {
     teller: Uuid,
 }
 
-impl Discovery {
+impl Follower {
     pub(crate) fn new() -> Self {
         Self {
             past: Past::default(),
@@ -96,14 +86,14 @@ impl Discovery {
             let Some(shared) = shared.upgrade() else { return };
             match wake {
                 Some(wake) => {
-                    shared.progress.begin();
+                    shared.news.progress.begin();
                     // Whoever waits looks at the view, or at the outcome.
                     let outcome = self.follow(&shared, wake);
-                    shared.progress.end(outcome);
+                    shared.news.progress.end(outcome);
                 }
-                None if shared.quiet_for() >= interval || shared.take_older_heard() => {
+                None if shared.news.quiet_for() >= interval || shared.news.take_older_heard() => {
                     count(&shared.counters.polls);
-                    let _ = self.refresh(&shared, Wake { node: None, token: None });
+                    let _ = self.refresh(&shared, Wake::default());
                 }
                 None => {}
             }
@@ -112,7 +102,7 @@ impl Discovery {
 
     /// Nothing where there is no need to ask.
     fn follow(&mut self, shared: &Shared, wake: Wake) -> Option<Outcome> {
-        let view = shared.view.load_full();
+        let view = shared.view.if_any();
         if let (Some(view), Some(token)) = (&view, wake.token)
             && (token == view.token()
                 || (token.ordinal == view.token().ordinal
@@ -121,14 +111,18 @@ impl Discovery {
             return None;
         }
         count(&shared.counters.refreshes);
-        Some(self.refresh(shared, wake).map(|()| self.teller).map_err(Arc::new))
+        Some(
+            self.refresh(shared, wake)
+                .map(|()| self.teller)
+                .map_err(|error| Arc::new(error.into())),
+        )
     }
 
     /// Asks known nodes, then the seeds, until one tells a topology that can be used.
-    pub(crate) fn refresh(&mut self, shared: &Shared, wake: Wake) -> Result<(), Error> {
+    pub(crate) fn refresh(&mut self, shared: &Shared, wake: Wake) -> Result<(), DiscoveryError> {
         self.last_start = Some(Instant::now());
         let mut older = Vec::new();
-        if let Some(view) = shared.view.load_full() {
+        if let Some(view) = shared.view.if_any() {
             if self.ask_members(shared, &view, wake.node, &mut older) {
                 self.agreement.end();
                 return Ok(());
@@ -158,7 +152,7 @@ impl Discovery {
         if self.agreement.round(&told, Instant::now(), apart).is_none() {
             return false;
         }
-        let (Some((view, address)), Some(ours)) = (older.pop(), shared.view.load_full()) else {
+        let (Some((view, address)), Some(ours)) = (older.pop(), shared.view.if_any()) else {
             return false;
         };
         let (from, token) = (ours.token(), view.token());
@@ -202,7 +196,7 @@ impl Discovery {
                         if let Some(pool) = &pool {
                             pool.suspect();
                         }
-                        shared.failed(&member.name, &error);
+                        shared.config.observer.failed(&member.name, &error, &shared.counters);
                     }
                 }
             }
@@ -210,25 +204,28 @@ impl Discovery {
         false
     }
 
-    fn ask_seeds(&mut self, shared: &Shared, older: &mut Vec<(View, String)>) -> Result<(), Error> {
-        let mut tried: Vec<(String, Error)> = Vec::new();
+    fn ask_seeds(
+        &mut self,
+        shared: &Shared,
+        older: &mut Vec<(View, String)>,
+    ) -> Result<(), DiscoveryError> {
+        let mut tried: Vec<(String, NodeError)> = Vec::new();
         let mut other_cluster = None;
         for seed in shared.config.seeds() {
+            let address = url(&seed.endpoint);
             match self.ask(shared, &seed.endpoint, None, None) {
                 Ok(Asked::Settled) => return Ok(()),
                 Ok(Asked::OtherCluster(view)) => {
-                    other_cluster.get_or_insert((view, url(&seed.endpoint)));
+                    other_cluster.get_or_insert((view, address));
                 }
                 Ok(Asked::Older(view)) => {
-                    let what = "its topology is older than ours".to_owned();
-                    let address = url(&seed.endpoint);
                     older.push((view, address.clone()));
-                    tried.push((address.clone(), Error::BadAnswer { address, what }));
+                    let error = bad_answer(&address, AnswerFault::Older);
+                    tried.push((address, error));
                 }
                 Err(error) => {
-                    let address = url(&seed.endpoint);
-                    shared.failed(&address, &error);
-                    tried.push((address.clone(), error.into_error(&address)));
+                    shared.config.observer.failed(&address, &error, &shared.counters);
+                    tried.push((address, error));
                 }
             }
         }
@@ -237,15 +234,7 @@ impl Discovery {
             self.take_over(shared, view, &address);
             return Ok(());
         }
-        match <[_; 1]>::try_from(tried) {
-            Ok([(_, error)]) => Err(error),
-            Err(tried) => Err(Error::Unreachable {
-                tried: tried
-                    .into_iter()
-                    .map(|(address, error)| (address, error.bare_message()))
-                    .collect(),
-            }),
-        }
+        Err(DiscoveryError::of(tried))
     }
 
     /// Asks one endpoint: over an idle connection, else at each address behind it until one answers
@@ -256,69 +245,53 @@ impl Discovery {
         endpoint: &Endpoint,
         expected: Option<Identity>,
         pool: Option<&NodePool>,
-    ) -> Result<Asked, OpenError> {
-        let deadline = Deadline::after(ONE_NODE_TIME.max(shared.config.connect_timeout));
-        let net = &shared.net;
+    ) -> Result<Asked, NodeError> {
+        let greeting = Greeting {
+            net: &shared.net,
+            counters: &shared.counters,
+            endpoint,
+            expected,
+            from: shared.view.token(),
+            deadline: Deadline::after(ONE_NODE_TIME.max(shared.config.connect_timeout)),
+        };
         if let Some(pool) = pool
             && let Some(connection) = pool.take(endpoint, shared.config.max_idle, false)
-        {
-            let from = shared.view.load().as_ref().map(|view| view.token());
             // A connection that the node has closed meanwhile says nothing of the node.
-            if let Ok((connection, told)) =
-                net.topology(connection, endpoint, expected, from, deadline)
-            {
-                if let Some(connection) = connection {
-                    pool.give_back(endpoint, connection, shared.config.max_idle_per_node);
-                }
-                return self.judge(shared, endpoint, told, deadline);
+            && let Ok(mut told) = greeting.over(connection)
+        {
+            if let Some(connection) = told.connection.take() {
+                pool.give_back(endpoint, connection, shared.config.max_idle_per_node);
             }
+            return self.judge(shared, greeting, told);
         }
-        let mut last = OpenError::NoAnswer("its name has no address".into());
-        for address in net.addresses(endpoint, deadline)? {
-            let from = shared.view.load().as_ref().map(|view| view.token());
-            let asked = net.greet(endpoint, address, expected, from, deadline, &shared.counters);
-            match asked.and_then(|(connection, told)| {
-                let by = told.by;
-                let asked = self.judge(shared, endpoint, told, deadline)?;
-                if let Some(connection) = connection {
-                    shared.keep(by, endpoint, connection);
-                }
-                Ok(asked)
-            }) {
-                Ok(asked) => return Ok(asked),
-                Err(error) => last = error,
+        greeting.at_any_address(|mut told| {
+            let (by, connection) = (told.by, told.connection.take());
+            let asked = self.judge(shared, greeting, told)?;
+            if let Some(connection) = connection {
+                keep(shared, by, endpoint, connection);
             }
-        }
-        Err(last)
+            Ok(asked)
+        })
     }
 
     fn judge(
         &mut self,
         shared: &Shared,
-        endpoint: &Endpoint,
-        told: Told,
-        deadline: Deadline,
-    ) -> Result<Asked, OpenError> {
-        let address = url(endpoint);
-        let current = shared.view.load_full();
-        let mut told = told;
+        greeting: Greeting<'_>,
+        mut told: Told,
+    ) -> Result<Asked, NodeError> {
+        let address = url(greeting.endpoint);
+        let current = shared.view.if_any();
         for whole in [false, true] {
             if whole {
                 // What differs was of no use. Once more, everything, over a connection of its own.
-                let mut answer = Err(OpenError::NoAnswer("its name has no address".into()));
-                for socket in shared.net.addresses(endpoint, deadline)? {
-                    let (by, counters) = (Some(told.by), &shared.counters);
-                    answer = shared.net.greet(endpoint, socket, by, None, deadline, counters);
-                    if answer.is_ok() {
-                        break;
-                    }
-                }
-                told = answer?.1;
+                let greeting = Greeting { expected: Some(told.by), from: None, ..greeting };
+                told = greeting.at_any_address(Ok)?;
             }
             self.teller = told.by.node;
             match judge(current.as_deref(), &self.past, told.by, &told.answer, Instant::now()) {
                 Verdict::Same(view) => {
-                    shared.seen_up(view);
+                    shared.view.seen_up(view);
                     return Ok(Asked::Settled);
                 }
                 Verdict::Newer(view) => {
@@ -335,26 +308,58 @@ impl Discovery {
                 }
                 Verdict::OtherCluster(view) => return Ok(Asked::OtherCluster(view)),
                 Verdict::NeedWhole => {}
-                Verdict::Bad(what) => {
-                    return Err(OpenError::NoTopology(Error::BadAnswer { address, what }));
-                }
+                Verdict::Bad(fault) => return Err(bad_answer(&address, fault)),
             }
         }
-        let what = "it answers a difference where the whole topology was asked for".into();
-        Err(OpenError::NoTopology(Error::BadAnswer { address, what }))
+        Err(bad_answer(&address, AnswerFault::OnlyDifference))
     }
 
     fn take_over(&mut self, shared: &Shared, view: View, address: &str) {
-        let from = shared.view.load().as_ref().map(|view| view.token());
+        let from = shared.view.token();
         if let Some(from) = from {
             self.past.leave(from, Instant::now());
         }
         let token = view.token();
-        shared.replace(view);
+        replace(shared, view);
         shared.config.observer.tell(|| Event::Topology {
             address: address.to_owned(),
             from,
             token,
         });
+    }
+}
+
+/// Replaces the view. Pools of nodes that come are there before, of those that go until after.
+fn replace(shared: &Shared, view: View) {
+    let view = Arc::new(view);
+    let members = view.snapshot().members();
+    let pool_for = |members: &mut dyn Iterator<Item = &MemberEntry>| {
+        let endpoints = members.map(|member| (member.uuid, &member.endpoints[..]));
+        shared.pools.follow(endpoints, shared.config.max_idle);
+    };
+    match shared.view.if_any() {
+        None => {
+            pool_for(&mut members.iter());
+            shared.view.replace(Arc::clone(&view));
+        }
+        Some(before) => {
+            let gone = before.snapshot().members().iter();
+            let gone = gone.filter(|member| view.snapshot().member(member.uuid).is_none());
+            pool_for(&mut members.iter().chain(gone));
+            shared.view.replace(Arc::clone(&view));
+            pool_for(&mut members.iter());
+        }
+    }
+}
+
+/// Keeps a connection to a node where it is a member and listens there; else it is closed.
+fn keep(shared: &Shared, by: Identity, endpoint: &Endpoint, connection: Connection) {
+    let view = shared.view.peek();
+    let Some(view) = &*view else { return };
+    if view.snapshot().cluster().uuid == by.cluster
+        && view.snapshot().member(by.node).is_some_and(|member| member.endpoints.contains(endpoint))
+        && let Some(pool) = shared.pools.of(by.node)
+    {
+        pool.give_back(endpoint, connection, shared.config.max_idle_per_node);
     }
 }
