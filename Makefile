@@ -1,5 +1,5 @@
 # `make demo` and `make test` are all a newcomer needs; both install what is missing.
-.PHONY: all setup build demo test check bench fuzz standin conformance bundle clean
+.PHONY: all setup build demo test check lint bench fuzz standin conformance bundle clean
 
 all: build
 
@@ -16,13 +16,17 @@ demo: build
 test: build
 	@scripts/test
 
-# Everything that can be said without running: format, lints, unknown calls, types. Then the tests.
-check: build
+# What can be said without running anything, then the tests.
+check: lint
+	@scripts/test
+
+# Format, lints, unknown calls, types.
+lint: build
+	test/standin/build
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	ERL_FLAGS="-pa $(CURDIR)/_build/standin/ebin" rebar3 xref
 	rebar3 dialyzer
-	@scripts/test
 
 bench: build
 	@scripts/bench
