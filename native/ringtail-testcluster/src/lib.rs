@@ -9,61 +9,32 @@
 #![forbid(unsafe_code)]
 
 mod http;
+mod layout;
 mod node;
 mod ring;
 mod standin;
+mod state;
 mod store;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use ringtail_core::topology::Token;
-use rustls::ServerConfig;
 use uuid::Uuid;
 
 pub use http::serve_bytes;
+pub use layout::Layout;
 use node::Node;
 pub use node::{Fault, Logged};
-use ring::{Published, Ring};
+use ring::Published;
 pub use standin::StandIn;
+use state::{State, lock};
 pub use store::BucketType;
-use store::Store;
-
-/// How a cluster is laid out.
-#[derive(Clone)]
-pub struct Layout {
-    /// The ring's cluster name.
-    pub name: String,
-    /// Nodes at the start.
-    pub nodes: usize,
-    /// Partitions.
-    pub ring_size: usize,
-    /// Present for https.
-    pub tls: Option<Arc<ServerConfig>>,
-    /// The host part of endpoints; it must lead to 127.0.0.1.
-    pub host: String,
-}
-
-impl Default for Layout {
-    fn default() -> Self {
-        Self { name: "test".into(), nodes: 4, ring_size: 64, tls: None, host: "127.0.0.1".into() }
-    }
-}
 
 /// A running cluster. Nodes are numbered from 0 in the order they joined; numbers are not used
 /// again.
 pub struct Cluster {
-    inner: Arc<Inner>,
-}
-
-pub(crate) struct Inner {
-    pub(crate) layout: Layout,
-    pub(crate) ring: Mutex<Ring>,
-    pub(crate) store: Mutex<Store>,
+    state: Arc<State>,
     nodes: Mutex<Vec<Arc<Node>>>,
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Cluster {
@@ -74,46 +45,41 @@ impl Cluster {
 
     /// As laid out.
     pub fn with(layout: Layout) -> Self {
-        let inner = Arc::new(Inner {
-            ring: Mutex::new(Ring::new(&layout.name, layout.ring_size)),
-            store: Mutex::default(),
-            nodes: Mutex::default(),
-            layout,
-        });
-        let cluster = Self { inner };
-        for _ in 0..cluster.inner.layout.nodes {
+        let state = Arc::new(State::of(layout));
+        let cluster = Self { state, nodes: Mutex::default() };
+        for _ in 0..cluster.state.layout.nodes {
             cluster.add_node();
         }
-        lock(&cluster.inner.ring).share_out();
+        lock(&cluster.state.ring).share_out();
         cluster.publish();
         cluster
     }
 
     fn add_node(&self) -> usize {
-        let mut nodes = lock(&self.inner.nodes);
+        let mut nodes = lock(&self.nodes);
         let number = nodes.len();
-        let node = Node::start(format!("n{number}@{}", self.inner.layout.host), 0, &self.inner);
-        lock(&self.inner.ring).join(&node.name, &self.inner.layout, node.port());
+        let node = Node::start(format!("n{number}@{}", self.state.layout.host), 0, &self.state);
+        lock(&self.state.ring).join(&node.name, &self.state.layout, node.port());
         nodes.push(node);
         number
     }
 
     fn node(&self, node: usize) -> Arc<Node> {
-        Arc::clone(&lock(&self.inner.nodes)[node])
+        Arc::clone(&lock(&self.nodes)[node])
     }
 
     /// Makes the ring's present state the one that nodes which do not lag tell.
     fn publish(&self) {
-        let published = lock(&self.inner.ring).publish();
-        for node in lock(&self.inner.nodes).iter() {
+        let published = lock(&self.state.ring).publish();
+        for node in lock(&self.nodes).iter() {
             node.see(&published);
         }
     }
 
     /// A node's URL.
     pub fn url(&self, node: usize) -> String {
-        let scheme = if self.inner.layout.tls.is_some() { "https" } else { "http" };
-        format!("{scheme}://{}:{}", self.inner.layout.host, self.port(node))
+        let scheme = if self.state.layout.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}:{}", self.state.layout.host, self.port(node))
     }
 
     /// A node's port.
@@ -128,50 +94,50 @@ impl Cluster {
 
     /// A node's UUID.
     pub fn uuid(&self, node: usize) -> Uuid {
-        lock(&self.inner.ring).uuid(&self.name(node))
+        lock(&self.state.ring).uuid(&self.name(node))
     }
 
     /// The token of the newest topology.
     pub fn token(&self) -> Token {
-        lock(&self.inner.ring).published().token
+        lock(&self.state.ring).published().token
     }
 
     /// The newest topology's canonical form.
     pub fn canonical(&self) -> String {
-        lock(&self.inner.ring).published().snapshot.canonical()
+        lock(&self.state.ring).published().snapshot.canonical()
     }
 
     /// Another node joins and gets its share.
     pub fn join(&self) -> usize {
         let number = self.add_node();
-        lock(&self.inner.ring).share_out();
+        lock(&self.state.ring).share_out();
         self.publish();
         number
     }
 
     /// A node leaves; its partitions go to the others. It runs on, as Riak nodes do for a moment.
     pub fn leave(&self, node: usize) {
-        lock(&self.inner.ring).leave(&self.name(node));
+        lock(&self.state.ring).leave(&self.name(node));
         self.publish();
     }
 
     /// Every partition goes to the next node: everything a client knew of owners is wrong.
     pub fn rotate(&self) {
-        lock(&self.inner.ring).rotate();
+        lock(&self.state.ring).rotate();
         self.publish();
     }
 
     /// Owners change so that these nodes (by number) own the partitions in turn.
     pub fn assign(&self, nodes: &[usize]) {
         let names: Vec<String> = nodes.iter().map(|&node| self.name(node)).collect();
-        lock(&self.inner.ring).assign(&names);
+        lock(&self.state.ring).assign(&names);
         self.publish();
     }
 
     /// A node stops: its listener closes, its connections break.
     pub fn kill(&self, node: usize) {
         self.node(node).stop();
-        lock(&self.inner.ring).set_up(&self.name(node), false);
+        lock(&self.state.ring).set_up(&self.name(node), false);
     }
 
     /// A node that was killed comes back at the same port.
@@ -184,17 +150,17 @@ impl Cluster {
         self.node(node).stop();
         self.restart(node, 0);
         let port = self.port(node);
-        lock(&self.inner.ring).listen_at(&self.name(node), &self.inner.layout, port);
+        lock(&self.state.ring).listen_at(&self.name(node), &self.state.layout, port);
         self.publish();
     }
 
     fn restart(&self, node: usize, port: u16) {
         let name = self.name(node);
         self.node(node).stop();
-        let new = Node::start(name.clone(), port, &self.inner);
-        new.see(&lock(&self.inner.ring).published());
-        lock(&self.inner.nodes)[node] = new;
-        lock(&self.inner.ring).set_up(&name, true);
+        let new = Node::start(name.clone(), port, &self.state);
+        new.see(&lock(&self.state.ring).published());
+        lock(&self.nodes)[node] = new;
+        lock(&self.state.ring).set_up(&name, true);
     }
 
     /// Starts a node of this cluster at the port of another node (of whatever cluster), which must
@@ -207,7 +173,7 @@ impl Cluster {
     pub fn lag(&self, node: usize, lag: bool) {
         let node = self.node(node);
         node.lag(lag);
-        node.see(&lock(&self.inner.ring).published());
+        node.see(&lock(&self.state.ring).published());
     }
 
     /// From now on a node misbehaves in this way.
@@ -222,23 +188,23 @@ impl Cluster {
 
     /// Forgets what nodes were asked.
     pub fn clear_logs(&self) {
-        lock(&self.inner.nodes).iter().for_each(|node| lock(&node.log).clear());
+        lock(&self.nodes).iter().for_each(|node| lock(&node.log).clear());
     }
 
     /// The cluster is brought back from a copy: what nodes tell from now on has this ordinal.
     pub fn restore(&self, ordinal: u64) {
-        lock(&self.inner.ring).restore(ordinal);
+        lock(&self.state.ring).restore(ordinal);
         self.publish();
     }
 
     /// The document of the newest topology as if it had this ordinal.
     pub fn topology_at(&self, ordinal: u64) -> String {
-        lock(&self.inner.ring).topology_at(ordinal)
+        lock(&self.state.ring).topology_at(ordinal)
     }
 
     /// Every object request that any node answered other than 421, with the node's number.
     pub fn served(&self) -> Vec<(usize, Logged)> {
-        let nodes = lock(&self.inner.nodes);
+        let nodes = lock(&self.nodes);
         let logs = nodes.iter().enumerate().flat_map(|(number, node)| {
             lock(&node.log).clone().into_iter().map(move |logged| (number, logged))
         });
@@ -247,22 +213,22 @@ impl Cluster {
 
     /// Changes a bucket type, or makes it.
     pub fn bucket_type(&self, name: &str, bucket_type: BucketType) {
-        lock(&self.inner.store).types.insert(name.as_bytes().to_vec(), bucket_type);
+        lock(&self.state.store).types.insert(name.as_bytes().to_vec(), bucket_type);
     }
 
     /// The numbers of a key's primaries by the newest ring.
     pub fn primaries(&self, bucket_type: &str, bucket: &str, key: &str) -> Vec<usize> {
-        let n = lock(&self.inner.store).types[bucket_type.as_bytes()].n_val;
-        let published: Arc<Published> = lock(&self.inner.ring).published();
+        let n = lock(&self.state.store).types[bucket_type.as_bytes()].n_val;
+        let published: Arc<Published> = lock(&self.state.ring).published();
         let names =
             published.primaries(bucket_type.as_bytes(), bucket.as_bytes(), key.as_bytes(), n);
-        let nodes = lock(&self.inner.nodes);
+        let nodes = lock(&self.nodes);
         names.iter().filter_map(|name| nodes.iter().position(|node| node.name == *name)).collect()
     }
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        lock(&self.inner.nodes).iter().for_each(|node| node.stop());
+        lock(&self.nodes).iter().for_each(|node| node.stop());
     }
 }

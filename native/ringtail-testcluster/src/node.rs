@@ -11,7 +11,7 @@ use ringtail_core::topology::Token;
 
 use crate::http::{Peer, Request, Response, duplex};
 use crate::ring::Published;
-use crate::{Inner, lock};
+use crate::state::{State, lock};
 
 /// How a node misbehaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    pub(crate) fn start(name: String, port: u16, inner: &Arc<Inner>) -> Arc<Self> {
+    pub(crate) fn start(name: String, port: u16, state: &Arc<State>) -> Arc<Self> {
         let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
         let port = listener.local_addr().expect("a bound listener has an address").port();
         let node = Arc::new(Self {
@@ -108,11 +108,11 @@ impl Node {
             streams: Mutex::default(),
             accepting: Mutex::default(),
         });
-        let (accepting, inner) = (Arc::clone(&node), Arc::downgrade(inner));
+        let (accepting, state) = (Arc::clone(&node), Arc::downgrade(state));
         let thread = std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let (Ok(stream), Some(inner), false) =
-                    (stream, inner.upgrade(), accepting.stopped.load(Ordering::SeqCst))
+                let (Ok(stream), Some(state), false) =
+                    (stream, state.upgrade(), accepting.stopped.load(Ordering::SeqCst))
                 else {
                     return;
                 };
@@ -122,7 +122,7 @@ impl Node {
                 }
                 std::thread::spawn(move || {
                     // However a connection ends: the client must cope with it.
-                    let _ = node.serve(stream, &inner);
+                    let _ = node.serve(stream, &state);
                 });
             }
         });
@@ -158,16 +158,16 @@ impl Node {
         }
     }
 
-    fn serve(&self, stream: TcpStream, inner: &Inner) -> io::Result<()> {
+    fn serve(&self, stream: TcpStream, state: &State) -> io::Result<()> {
         let closing = stream.try_clone()?;
-        let result = self.converse(stream, inner);
+        let result = self.converse(stream, state);
         // The clone that `stop` holds would keep it open.
         let _ = closing.shutdown(Shutdown::Both);
         result
     }
 
-    fn converse(&self, stream: TcpStream, inner: &Inner) -> io::Result<()> {
-        let mut peer = Peer::new(duplex(stream, inner.layout.tls.as_ref())?);
+    fn converse(&self, stream: TcpStream, state: &State) -> io::Result<()> {
+        let mut peer = Peer::new(duplex(stream, state.layout.tls.as_ref())?);
         while let Some(mut request) = peer.request()? {
             if self.stopped.load(Ordering::SeqCst) {
                 return Ok(());
@@ -221,7 +221,7 @@ impl Node {
                 Fault::OtherPrefixes if request.target.starts_with("/explore/") => {
                     Some(not_found())
                 }
-                _ if is_object => self.refuse(&request, &published, inner),
+                _ if is_object => self.refuse(&request, &published, state),
                 _ => None,
             };
             let response = match early {
@@ -234,7 +234,7 @@ impl Node {
                 }
                 None => {
                     peer.read_body(&mut request, usize::MAX)?;
-                    self.answer(&request, &published, &fault, inner)
+                    self.answer(&request, &published, &fault, state)
                 }
             };
             let is_webmachines = response.headers.contains(&webmachine());
@@ -242,7 +242,7 @@ impl Node {
                 response
                     .with("X-Ringtail-Topology", published.token.to_string())
                     .with("X-Ringtail-Cluster", published.snapshot.cluster().uuid.to_string())
-                    .with("X-Ringtail-Node", lock(&inner.ring).uuid(&self.name).to_string())
+                    .with("X-Ringtail-Node", lock(&state.ring).uuid(&self.name).to_string())
             } else {
                 response
             };
@@ -266,7 +266,7 @@ impl Node {
     }
 
     /// Why an object request is not served here, by what this node believes.
-    fn refuse(&self, request: &Request, published: &Published, inner: &Inner) -> Option<Response> {
+    fn refuse(&self, request: &Request, published: &Published, state: &State) -> Option<Response> {
         let path = request.path();
         let [_, _, _, cluster, _, bucket_type, _, bucket, _, key] = &path[..] else {
             return Some(json(400, "bad_path", "not the path of an object"));
@@ -275,12 +275,12 @@ impl Node {
         if cluster != b"default" && cluster != uuid.as_bytes() {
             return Some(json(404, "unknown_cluster", "no such cluster here"));
         }
-        let n = lock(&inner.store).types.get(bucket_type)?.n_val;
+        let n = lock(&state.store).types.get(bucket_type)?.n_val;
         let primaries = published.primaries(bucket_type, bucket, key, n);
         if request.header("X-Ringtail-Route") == Some("proxy") || primaries.contains(&self.name) {
             return None;
         }
-        if primaries.iter().any(|name| lock(&inner.ring).is_up(name)) {
+        if primaries.iter().any(|name| lock(&state.ring).is_up(name)) {
             return Some(json(421, "not_primary", "this node is no primary of the key"));
         }
         Some(json(503, "no_primary", "no primary of the key is up").with("Retry-After", "1"))
@@ -291,7 +291,7 @@ impl Node {
         request: &Request,
         published: &Published,
         fault: &Fault,
-        inner: &Inner,
+        state: &State,
     ) -> Response {
         let path = request.path();
         let words: Vec<&[u8]> = path.iter().map(Vec::as_slice).collect();
@@ -304,7 +304,7 @@ impl Node {
                 match from.map(|from| from.parse::<Token>()).transpose() {
                     Err(_) => json(400, "bad_token", "not a token"),
                     Ok(from) => {
-                        let answer = lock(&inner.ring).answer(from, published);
+                        let answer = lock(&state.ring).answer(from, published);
                         let text = serde_json::to_vec(&answer).expect("topologies are JSON");
                         Response::new(200, "application/json", text)
                     }
@@ -323,7 +323,7 @@ impl Node {
                 key,
             ] => {
                 let name = (bucket_type.to_vec(), bucket.to_vec(), key.to_vec());
-                lock(&inner.store).object(request, name)
+                lock(&state.store).object(request, name)
             }
             [
                 b"explore",
@@ -337,18 +337,21 @@ impl Node {
                 key,
                 b"preflist",
             ] => {
-                let n = lock(&inner.store).types.get(*kind).map_or(3, |kind| kind.n_val);
+                let n = lock(&state.store).types.get(*kind).map_or(3, |kind| kind.n_val);
                 let entries = published.preflist(kind, bucket, key, n).into_iter();
                 let entries = entries.map(|(position, index, node)| {
-                    let up = lock(&inner.ring).is_up(&node);
-                    serde_json::json!({"node": node, "partition": position, "index": index, "primary": true, "up": up})
+                    let up = lock(&state.ring).is_up(&node);
+                    serde_json::json!({
+                        "node": node, "partition": position, "index": index, "primary": true,
+                        "up": up
+                    })
                 });
                 let document = serde_json::json!({"preflist": entries.collect::<Vec<_>>()});
                 Response::new(200, "application/json", document.to_string())
             }
-            [b"buckets", bucket, b"props"] => lock(&inner.store).properties(b"default", bucket),
+            [b"buckets", bucket, b"props"] => lock(&state.store).properties(b"default", bucket),
             [b"types", bucket_type, b"buckets", bucket, b"props"] => {
-                lock(&inner.store).properties(bucket_type, bucket)
+                lock(&state.store).properties(bucket_type, bucket)
             }
             _ => not_found(),
         }

@@ -7,7 +7,7 @@ use ringtail_core::topology::{Snapshot, Token, Topology, TopologyAnswer, cluster
 use ringtail_core::{Keyfun, Position, RingSize, hash_key};
 use uuid::Uuid;
 
-use crate::Layout;
+use crate::layout::Layout;
 
 /// One published state.
 pub(crate) struct Published {

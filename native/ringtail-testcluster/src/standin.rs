@@ -14,8 +14,8 @@ pub struct StandIn {
 }
 
 const SHELL: &str = r#"
-    {ok, C} = standin:start_cluster(#{nodes => 4, ring_size => 64, patches => [os:getenv("RINGTAIL_EBIN")],
-        backend => riak_kv_eleveldb_backend,
+    {ok, C} = standin:start_cluster(#{nodes => 4, ring_size => 64,
+        patches => [os:getenv("RINGTAIL_EBIN")], backend => riak_kv_eleveldb_backend,
         types => [{<<"n1">>, [{n_val, 1}]}, {<<"mult">>, [{allow_mult, true}]}]}),
     Loop = fun Loop() ->
         case io:get_line("") of
@@ -23,7 +23,8 @@ const SHELL: &str = r#"
             Line ->
                 {ok, Tokens, _} = erl_scan:string(Line),
                 {ok, Exprs} = erl_parse:parse_exprs(Tokens),
-                Value = try element(2, erl_eval:exprs(Exprs, [{'C', C}])) catch K:R:S -> {K, R, S} end,
+                Value = try element(2, erl_eval:exprs(Exprs, [{'C', C}]))
+                        catch K:R:S -> {K, R, S} end,
                 io:format("= ~0tp~n", [Value]),
                 Loop()
         end
@@ -100,7 +101,8 @@ impl StandIn {
     /// Names and URLs of the nodes.
     pub fn nodes(&mut self) -> Vec<(String, String)> {
         let text = self.eval(
-            r#"lists:flatten(lists:join(",", [io_lib:format("~s ~s", [N, U]) || {N, U} <- standin:urls(C)]))"#,
+            r#"lists:flatten(lists:join(",", [io_lib:format("~s ~s", [N, U])
+                                              || {N, U} <- standin:urls(C)]))"#,
         );
         let pairs = text.trim_matches('"').split(',');
         pairs

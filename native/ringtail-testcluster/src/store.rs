@@ -63,7 +63,8 @@ impl Store {
     pub(crate) fn properties(&self, bucket_type: &[u8], bucket: &[u8]) -> Response {
         let Some(kind) = self.types.get(bucket_type) else { return unknown_type(bucket_type) };
         let props = serde_json::json!({"props": {
-            "name": String::from_utf8_lossy(bucket), "n_val": kind.n_val, "allow_mult": kind.allow_mult, "w": "quorum",
+            "name": String::from_utf8_lossy(bucket), "n_val": kind.n_val,
+            "allow_mult": kind.allow_mult, "w": "quorum",
             "chash_keyfun": {"mod": kind.keyfun.0, "fun": kind.keyfun.1}, "precommit": [],
         }});
         Response::new(200, "application/json", props.to_string())
