@@ -201,11 +201,10 @@ refuse(Status, Code, Message, Located, RD) ->
     {_, Told, _} = ringtail_reply:refuse(Status, Code, Message, More, RD, none),
     {halt, Status, Told}.
 
-primary({Index, {Node, Uuid, Status, Endpoints}, Up}) ->
-    {struct, [{node, Node}]
-         ++ [{index, list_to_binary(integer_to_list(Index))} || is_integer(Index)]
-         ++ [{up, Up}, {uuid, Uuid}, {status, Status},
-             {endpoints, ringtail_endpoints:to_json(Endpoints)}]}.
+primary({Index, {Node, _, _, _} = Member, IsUp}) when is_integer(Index) ->
+    ringtail_member_json:primary(Index, Node, IsUp, Member);
+primary({_, {Node, _, _, _} = Member, IsUp}) ->
+    ringtail_member_json:primary(unknown, Node, IsUp, Member).
 
 %% What a failure of the companion is to the client: its own mistake, a cluster that cannot be
 %% reached or serve it now, or an answer that did not come.

@@ -1,7 +1,7 @@
 %% @doc What a snapshot says about the cluster, and the history of snapshots. Pure.
 -module(ringtail_topology_history).
 
--export([is_token/1, history/0, remember/3, asked/3, nodes_json/2]).
+-export([is_token/1, history/0, remember/3, asked/3]).
 -export_type([token/0, history/0, member/0]).
 
 -type token() :: binary().
@@ -64,11 +64,3 @@ asked(From, To, History) ->
 find(Token, [{Token, Canonical} | _], Age) -> {Age, Canonical};
 find(Token, [_ | Older], Age) -> find(Token, Older, Age + 1);
 find(_, [], _) -> unknown.
-
-%% @doc The members as mochijson2 wants them.
--spec nodes_json([member()], Up :: [node() | binary()]) -> term().
-nodes_json(Members, Up) ->
-    [{struct, [{node, ringtail_json:name(Node)}, {uuid, Uuid}, {status, Status},
-               {up, lists:member(Node, Up)},
-               {endpoints, ringtail_endpoints:to_json(Endpoints)}]}
-     || {Node, Uuid, Status, Endpoints} <- Members].

@@ -8,7 +8,7 @@
 
 -export([framing/1, refuse_framing/3, too_large/1, refuse_too_large/1, refuse_unreadable/1,
          ended/1]).
--export([sendable/1, unread/1, drain/1, close_afterwards/0, timeout/1, too_long/1]).
+-export([whole/1, sendable/1, unread/1, drain/1, close_afterwards/0, timeout/1, too_long/1]).
 -export_type([framing/0, read/0, body/0]).
 
 %% A body up to this size is read before anything is sent on; larger ones are passed through in
@@ -117,6 +117,21 @@ ended(RD) ->
 
 %% ---- Reading ----
 
+%% @doc Has webmachine read all of the body for Riak, which then finds it read. One without a length
+%% is counted as it comes.
+-spec whole(ringtail_reply:reqdata()) ->
+          {ok, ringtail_reply:reqdata()} | {refuse, 400 | 413, ringtail_reply:reqdata()}.
+whole(RD) ->
+    Limited = wrq:set_max_recv_body(ringtail_config:max_body(), RD),
+    try wrq:req_body(Limited) of
+        _ -> {ok, Limited}
+    catch
+        exit:"request body too large" -> refused(refuse_too_large(RD));
+        _:_ -> refused(refuse_unreadable(RD))
+    end.
+
+refused({Status, Told}) -> {refuse, Status, Told}.
+
 %% @doc The request's body as it is sent on: read where it is small, otherwise a fun that reads it
 %% in pieces. Reading one that turns out to be larger than allowed throws `{ringtail_body,
 %% too_large}', and one that does not come as it says `{ringtail_body, unreadable}'.
@@ -125,9 +140,9 @@ sendable(RD) ->
     case {framing(RD), is_read(RD)} of
         {{ok, none}, _} -> none;
         {{ok, {length, 0}}, _} -> <<>>;
-        {{ok, {length, Length}}, Read} when Read; Length =< ?HELD_BODY -> whole(RD);
+        {{ok, {length, Length}}, Read} when Read; Length =< ?HELD_BODY -> read_whole(RD);
         {{ok, {length, Length}}, _} -> {length, Length, pieces(RD)};
-        {{ok, chunked}, true} -> whole(RD);
+        {{ok, chunked}, true} -> read_whole(RD);
         {{ok, chunked}, false} -> {chunked, limited(pieces(RD), ringtail_config:max_body())}
     end.
 
@@ -135,7 +150,7 @@ sendable(RD) ->
 is_read(RD) ->
     get(req_body) =/= undefined orelse wrq:get_req_header("Content-MD5", RD) =/= undefined.
 
-whole(RD) -> readable(fun() -> wrq:req_body(RD) end).
+read_whole(RD) -> readable(fun() -> wrq:req_body(RD) end).
 
 pieces(RD) -> fun() -> read(fun() -> wrq:stream_req_body(RD, ?PIECE) end) end.
 

@@ -120,11 +120,11 @@ refuse(Status, Code, Message, Primaries, RD) ->
 primaries_json(Primaries) ->
     Up = ringtail_ring:up(),
     Members = ringtail_ring:members(),
-    [{struct, [{node, ringtail_json:name(Node)}, {index, list_to_binary(integer_to_list(Index))},
-               {up, lists:member(Node, Up)} | described(lists:keyfind(Node, 1, Members))]}
+    [ringtail_member_json:primary(Index, Node, lists:member(Node, Up), member(Node, Members))
      || {Index, Node} <- Primaries].
 
-described({_, Uuid, Status, Endpoints}) ->
-    [{uuid, Uuid}, {status, Status}, {endpoints, ringtail_endpoints:to_json(Endpoints)}];
-described(false) ->
-    [].
+member(Node, Members) ->
+    case lists:keyfind(Node, 1, Members) of
+        false -> unknown;
+        Member -> Member
+    end.

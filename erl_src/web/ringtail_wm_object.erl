@@ -242,20 +242,12 @@ give_back_room() ->
 kept({Answer, Told, Riak}, Context) ->
     {Answer, Told, Context#undecided{riak = Riak}}.
 
-%% A body without a length is counted as it is read, before Riak sees it. webmachine keeps it, so
-%% Riak reads it once more at no cost.
+%% webmachine keeps a body that was read, so Riak reads it once more at no cost.
 with_body(Callback, RD, Context) ->
-    Limited = wrq:set_max_recv_body(ringtail_config:max_body(), RD),
-    try wrq:req_body(Limited) of
-        _ -> stored(Callback, Limited, Context)
-    catch
-        exit:"request body too large" -> too_large(RD);
-        _:_ -> unreadable(RD)
+    case ringtail_body:whole(RD) of
+        {ok, Read} -> stored(Callback, Read, Context);
+        {refuse, Status, Told} -> ended({halt, Status, Told})
     end.
-
-unreadable(RD) ->
-    {Status, Told} = ringtail_body:refuse_unreadable(RD),
-    ended({halt, Status, Told}).
 
 stored(Callback, RD, {relayed, Relay}) -> relayed(Callback, RD, Relay);
 stored(process_post, RD, Riak) -> ?RIAK:process_post(RD, Riak);

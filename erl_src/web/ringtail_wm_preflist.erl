@@ -68,7 +68,7 @@ full(Source, #preflist{etag = Token, json = Map} = Context) ->
              [{cluster, ClusterUuid}, {token, list_to_binary(Token)},
               {ring_size, proplists:get_value(ring_size, Info)},
               {resizing, proplists:get_value(resizing, Info)},
-              {nodes, ringtail_topology_history:nodes_json(ringtail_source:members(Source), Up)},
+              {nodes, ringtail_member_json:nodes(ringtail_source:members(Source), Up)},
               {preflist, {json, Map}}]),
     Etag = Token ++ "-" ++ integer_to_list(erlang:phash2(Up), 16),
     Context#preflist{etag = Etag, json = Json, gzipped = undefined}.
