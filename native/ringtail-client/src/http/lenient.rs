@@ -20,6 +20,10 @@ pub(crate) fn fields(bytes: &[u8], most: usize) -> Result<Option<(Headers, usize
         if line.is_empty() {
             break;
         }
+        // An entry without a name tells nothing, and is no part of the field before it.
+        if line.starts_with(b":") {
+            continue;
+        }
         if fields.len() >= most {
             return Err("more header fields than anybody sends");
         }
@@ -82,8 +86,15 @@ mod tests {
     #[test]
     fn no_value_holds_a_line_end() {
         let (headers, _) =
-            fields(b"a: b\r\n\tc\r\nd\r\n: e\r\nf: g\rh\r\n\r\n", 9).unwrap().unwrap();
+            fields(b"a: b\r\n\tc\r\nd\r\n : e\r\nf: g\rh\r\n\r\n", 9).unwrap().unwrap();
         let found: Vec<(&str, &[u8])> = headers.iter().collect();
         assert_eq!(found, [("a", &b"b c d : e"[..]), ("f", b"g h")]);
+    }
+
+    #[test]
+    fn a_nameless_field_is_no_part_of_the_one_before() {
+        let (headers, _) = fields(b"Content-Length: 5\r\n: \r\n: x\r\n\r\n", 9).unwrap().unwrap();
+        let found: Vec<(&str, &[u8])> = headers.iter().collect();
+        assert_eq!(found, [("Content-Length", &b"5"[..])]);
     }
 }
