@@ -35,7 +35,8 @@ forbidden(Origin, RD, Context) ->
 
 %% @doc content_types_provided for one media type. webmachine compares parameters, too: a client
 %% that asks for `text/plain;version=0.0.4' is offered just that. One that takes none of it is told
-%% so in JSON.
+%% so in JSON, and nothing is offered: webmachine then has nothing to compare a range with, and
+%% comparing one of slashes alone is what it fails on.
 -spec provided(string(), atom(), ringtail_reply:reqdata(), Context) ->
           ringtail_reply:result(Context).
 provided(Type, Produce, RD, Context) ->
@@ -43,7 +44,7 @@ provided(Type, Produce, RD, Context) ->
         [] ->
             Message = ["this is ", Type, "; accept that, or leave Accept out"],
             Told = ringtail_reply:error_body(not_acceptable, Message, [], RD),
-            {[{Type, Produce}], Told, Context};
+            {[], Told, Context};
         Offered ->
             {[{Each, Produce} || Each <- Offered], RD, Context}
     end.
@@ -57,8 +58,9 @@ offered(Type, Accept) ->
              catch
                  error:_ -> []
              end,
+    Comparable = lists:all(fun({Range, _}) -> string:tokens(Range, "/") =/= [] end, Ranges),
     Fitting = [lists:keydelete("q", 1, Parameters)
-               || {Range, Parameters} <- Ranges, fits(Range, Type)],
+               || Comparable, {Range, Parameters} <- Ranges, fits(Range, Type)],
     case {lists:member([], Fitting), Fitting} of
         {true, _} -> [Type];
         {false, [[_] = Parameters | _]} -> [{Type, Parameters}];

@@ -60,7 +60,7 @@ a_type_that_is_none_of_ours_is_refused(Config) ->
                       {Path, Accept, error_of(Answer)})
      end || {Path, _, _} <- routes(),
             Accept <- ["image/png", "application/octet-stream;q=1", "video/*", "nonsense", ";;;",
-                       "/",
+                       "/", "text/html, text/plain, application/json, /",
                        "image/png;version=\"", lists:duplicate(2000, $,) ++ "image/png"]].
 
 every_error_is_json(Config) ->

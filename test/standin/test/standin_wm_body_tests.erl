@@ -58,7 +58,7 @@ start() ->
                        end),
     standin_wm_resource:route(["refuse"], [{allowed_methods, ['GET', 'PUT']}, {forbidden, true}]),
     get_route("hello", "hello"),
-    {Listener, webmachine_mochiweb:port(Listener), Apps}.
+    {Listener, mochiweb_socket_server:get(Listener, port), Apps}.
 
 %% Webmachine's name for a body that was read is all that it looks at.
 put_there(RD, S) ->

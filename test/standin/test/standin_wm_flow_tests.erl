@@ -24,7 +24,7 @@ flow_test_() ->
 start() ->
     {ok, Apps} = application:ensure_all_started(webmachine),
     {ok, Listener} = webmachine_mochiweb:start([{name, flow}, {ip, "127.0.0.1"}, {port, 0}]),
-    {Listener, webmachine_mochiweb:port(Listener), Apps}.
+    {Listener, mochiweb_socket_server:get(Listener, port), Apps}.
 
 stop({Listener, _Port, Apps}) ->
     webmachine_mochiweb:stop(Listener),

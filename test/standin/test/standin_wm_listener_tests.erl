@@ -30,7 +30,7 @@ start() -> start([]).
 start(Options) ->
     {ok,
      Pid} = webmachine_mochiweb:start([{name, "listener"}, {ip, "127.0.0.1"}, {port, 0} | Options]),
-    {Pid, webmachine_mochiweb:port(Pid)}.
+    {Pid, mochiweb_socket_server:get(Pid, port)}.
 
 with(Fun) -> with([], Fun).
 
@@ -41,7 +41,7 @@ with(Options, Fun) ->
 free_ports() ->
     {A, PortA} = start(),
     {ok, B} = webmachine_mochiweb:start([{name, other}, {ip, "127.0.0.1"}, {port, 0}]),
-    PortB = webmachine_mochiweb:port(B),
+    PortB = mochiweb_socket_server:get(B, port),
     ?assert(PortA > 0 andalso PortB > 0 andalso PortA =/= PortB),
     [?assertMatch({200, _, _, _}, get(Port, "/who")) || Port <- [PortA, PortB]],
     [webmachine_mochiweb:stop(L) || L <- [A, B]].

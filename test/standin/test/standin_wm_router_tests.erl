@@ -237,4 +237,6 @@ media_type_params_test() ->
     ?assertEqual("text/html; level=1",
                  webmachine_util:choose_media_type(Provided, "text/html;level=1")),
     ?assertEqual(none, webmachine_util:choose_media_type(Provided, "text/html")),
-    ?assertEqual("multipart/mixed", webmachine_util:choose_media_type(Provided, "multipart/mixed")).
+    ?assertEqual("multipart/mixed", webmachine_util:choose_media_type(Provided, "multipart/mixed")),
+    ?assertError({badmatch, []}, webmachine_util:choose_media_type(Provided, "/")),
+    ?assertEqual(none, webmachine_util:choose_media_type([], "/")).

@@ -124,4 +124,4 @@ main([File]) ->
                                     {nodelay, true},
                                     {backlog, 512}, {dispatch, []}]),
     unlink(Listener),
-    io:format("standin: listening ~b~n", [webmachine_mochiweb:port(Listener)]).
+    io:format("standin: listening ~b~n", [mochiweb_socket_server:get(Listener, port)]).

@@ -43,11 +43,10 @@ quality({Type, Params}) ->
 type_matches("*", _) -> true;
 type_matches("*/*", _) -> true;
 type_matches(Type, Type) -> true;
+%% A pattern of slashes alone fails, as on a real node.
 type_matches(Pattern, Type) ->
-    case string:split(Pattern, "/") of
-        [Main, "*"] -> lists:prefix(Main ++ "/", Type);
-        _ -> false
-    end.
+    [Main | Rest] = string:tokens(Pattern, "/"),
+    Rest =:= ["*"] andalso lists:prefix(Main ++ "/", Type).
 
 with_params({Type, Params}) ->
     {Type, [{to_list(K), V} || {K, V} <- Params]};
