@@ -16,6 +16,7 @@
 -type condition() :: starting
                    | waiting_for_riak_kv
                    | waiting_for_webmachine
+                   | waiting_for_dispatch_list
                    | {engine_refused, Code :: atom(), Detail :: binary()}
                    | serving.
 
@@ -151,11 +152,17 @@ add(State) ->
         undefined ->
             State#state{condition = waiting_for_webmachine};
         Router ->
-            Routes = ours(State),
-            _ = [ok = webmachine_router:add_route(Route)
-                 || Route <- lists:reverse(ringtail_route_table:missing(Routes, in_list()))],
-            watch(Router, State#state{condition = serving, routes = Routes})
+            watch(Router, add_missing(dispatch_list(), State))
     end.
+
+%% A router that was given no list at all dies of each route that is added.
+add_missing(Present, State) when is_list(Present) ->
+    Routes = ours(State),
+    _ = [ok = webmachine_router:add_route(Route)
+         || Route <- lists:reverse(ringtail_route_table:missing(Routes, Present))],
+    State#state{condition = serving, routes = Routes};
+add_missing(_, State) ->
+    State#state{condition = waiting_for_dispatch_list}.
 
 ours(#state{routes = [], origin = Origin}) ->
     ringtail_route_table:routes(ringtail_config:prefixes(), Origin, Origin:parts(),
@@ -180,10 +187,17 @@ pause(#state{condition = {engine_refused, _, _}}) -> ?LATER_MS;
 pause(#state{}) -> ?SOON_MS.
 
 remove(Routes) ->
-    _ = [catch webmachine_router:remove_route(Route) || Route <- Routes],
+    _ = [catch webmachine_router:remove_route(Route) || is_list(dispatch_list()), Route <- Routes],
     ok.
 
 in_list() ->
+    case dispatch_list() of
+        Routes when is_list(Routes) -> Routes;
+        _ -> []
+    end.
+
+%% `undefined' where a listener was started without any.
+dispatch_list() ->
     try
         webmachine_router:get_routes()
     catch
@@ -217,6 +231,8 @@ say_long(waiting_for_riak_kv) ->
     cannot_yet("riak_kv is not up on this node: see `riak admin services'");
 say_long(waiting_for_webmachine) ->
     cannot_yet("there is no webmachine_router in this VM: start webmachine");
+say_long(waiting_for_dispatch_list) ->
+    cannot_yet("webmachine has no list of routes: start its listener with {dispatch, []}");
 say_long(_) ->
     ok.
 

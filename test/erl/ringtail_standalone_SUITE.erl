@@ -12,7 +12,7 @@
 -define(MIB, 1048576).
 
 all() ->
-    [routes_come_and_go, clusters_by_name, full_preflist, not_modified,
+    [routes_come_and_go, a_listener_without_routes_loses_no_router, clusters_by_name, full_preflist, not_modified,
      unknown_cluster_names_the_known, unreachable_cluster_says_why, topology_and_what_changed,
      key_preflist, console, status_and_page, objects_with_all_they_bear, names_of_any_bytes,
      siblings_and_conditions, redirect_and_local, bad_requests, large_objects,
@@ -46,6 +46,23 @@ routes_come_and_go(Config) ->
     ok = ringtail_test_cluster:wait(fun() -> rpc(Vm, ringtail_routes, state, []) =:= serving
                                         andalso reached(Vm, "prod")
                                                  andalso reached(Vm, "lab") end),
+    ?assertEqual(lists:sort(Installed), lists:sort(rpc(Vm, webmachine_router, get_routes, []))).
+
+%% webmachine's list is `undefined' where a listener was started without any, and its router dies of
+%% a route added to that.
+a_listener_without_routes_loses_no_router(Config) ->
+    Vm = vm(Config),
+    Installed = rpc(Vm, webmachine_router, get_routes, []),
+    Router = rpc(Vm, erlang, whereis, [webmachine_router]),
+    State = fun(Wanted) ->
+                    fun() -> rpc(Vm, ringtail_routes, state, []) =:= Wanted end
+            end,
+    true = rpc(Vm, ets, insert, [webmachine_router, {default, undefined}]),
+    ok = ringtail_test_cluster:wait(State(waiting_for_dispatch_list)),
+    ?assertEqual(Router, rpc(Vm, erlang, whereis, [webmachine_router])),
+    true = rpc(Vm, ets, insert, [webmachine_router, {default, []}]),
+    ok = ringtail_test_cluster:wait(State(serving)),
+    ?assertEqual(Router, rpc(Vm, erlang, whereis, [webmachine_router])),
     ?assertEqual(lists:sort(Installed), lists:sort(rpc(Vm, webmachine_router, get_routes, []))).
 
 alive(OsPid) -> filelib:is_dir("/proc/" ++ integer_to_list(OsPid)).

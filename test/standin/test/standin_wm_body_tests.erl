@@ -28,7 +28,8 @@ body_test_() ->
 
 start() ->
     {ok, Apps} = application:ensure_all_started(webmachine),
-    {ok, Listener} = webmachine_mochiweb:start([{name, body}, {ip, "127.0.0.1"}, {port, 0}]),
+    {ok, Listener} = webmachine_mochiweb:start([{name, body}, {ip, "127.0.0.1"}, {port, 0},
+                                                    {dispatch, []}]),
     Echo = fun(RD, S) -> {true, wrq:set_resp_body(wrq:req_body(RD), RD), S} end,
     put_route("echo", Echo),
     put_route("twice", fun(RD, S) ->

@@ -23,7 +23,8 @@ flow_test_() ->
 
 start() ->
     {ok, Apps} = application:ensure_all_started(webmachine),
-    {ok, Listener} = webmachine_mochiweb:start([{name, flow}, {ip, "127.0.0.1"}, {port, 0}]),
+    {ok, Listener} = webmachine_mochiweb:start([{name, flow}, {ip, "127.0.0.1"}, {port, 0},
+                                                    {dispatch, []}]),
     {Listener, mochiweb_socket_server:get(Listener, port), Apps}.
 
 stop({Listener, _Port, Apps}) ->

@@ -29,7 +29,9 @@ start() -> start([]).
 
 start(Options) ->
     {ok,
-     Pid} = webmachine_mochiweb:start([{name, "listener"}, {ip, "127.0.0.1"}, {port, 0} | Options]),
+     Pid} = webmachine_mochiweb:start([{name, "listener"}, {ip, "127.0.0.1"}, {port, 0}
+                                      | Options ++ [{dispatch, []}
+                                                 || not lists:keymember(dispatch, 1, Options)]]),
     {Pid, mochiweb_socket_server:get(Pid, port)}.
 
 with(Fun) -> with([], Fun).
@@ -40,7 +42,8 @@ with(Options, Fun) ->
 
 free_ports() ->
     {A, PortA} = start(),
-    {ok, B} = webmachine_mochiweb:start([{name, other}, {ip, "127.0.0.1"}, {port, 0}]),
+    {ok, B} = webmachine_mochiweb:start([{name, other}, {ip, "127.0.0.1"}, {port, 0},
+                                         {dispatch, []}]),
     PortB = mochiweb_socket_server:get(B, port),
     ?assert(PortA > 0 andalso PortB > 0 andalso PortA =/= PortB),
     [?assertMatch({200, _, _, _}, get(Port, "/who")) || Port <- [PortA, PortB]],
@@ -60,7 +63,7 @@ port_in_use() ->
     with(fun(Port) ->
                  ?assertEqual({error, eaddrinuse},
                               webmachine_mochiweb:start([{name, second}, {ip, "127.0.0.1"},
-                                                         {port, Port}]))
+                                                         {port, Port}, {dispatch, []}]))
          end).
 
 groups() ->
@@ -196,7 +199,8 @@ render_error(Code, Req, _Reason) ->
     {<<"custom ", (integer_to_binary(Code))/binary>>, Req}.
 
 error_handler() ->
-    with([{error_handler, ?MODULE}],
+    application:set_env(webmachine, error_handler, ?MODULE),
+    with([],
          fun(Port) -> ?assertMatch({404, _, _, <<"custom 404">>}, get(Port, "/nowhere")) end),
     application:set_env(webmachine, error_handler, webmachine_error_handler).
 

@@ -1,15 +1,16 @@
 %% @doc Test support: HTTP listeners on mochiweb.
 %%
 %% Options are mochiweb's (name, ip, port, ssl, ssl_opts, nodelay, ...) and
-%% dispatch, dispatch_group, error_handler. Port 0 takes a free one, which
-%% `port/1' tells. Where the application environment has
+%% dispatch, dispatch_group. As on a real node the group's routes are `undefined'
+%% where none are given, and an error_handler here stands back behind the one
+%% that the application's environment always has. Where that environment has
 %% `{connection_hook, {Module, Fun}}', `Module:Fun(Socket)' is called for each
 %% new connection before its first request; the socket is a port or
 %% `{ssl, SslSocket}', owned by the calling process. `{request_hook, {Module,
 %% Fun}}' is called likewise after each request, while the socket is still open.
 -module(webmachine_mochiweb).
 
--export([start/1, stop/0, stop/1, port/1]).
+-export([start/1, stop/0, stop/1]).
 -export([connection/3, loop/2]).
 
 -include("wm_reqdata.hrl").
@@ -19,11 +20,7 @@
 -spec start([proplists:property()]) -> {ok, pid()} | {error, term()}.
 start(Options) ->
     Group = proplists:get_value(dispatch_group, Options, default),
-    webmachine_router:init_routes(Group, proplists:get_value(dispatch, Options, [])),
-    case proplists:get_value(error_handler, Options) of
-        undefined -> ok;
-        Handler -> application:set_env(webmachine, error_handler, Handler)
-    end,
+    webmachine_router:init_routes(Group, proplists:get_value(dispatch, Options)),
     {ok, _} = application:ensure_all_started(mochiweb),
     case mochiweb_clock:start() of
         {ok, _} -> ok;
@@ -45,9 +42,6 @@ name(Name) when is_atom(Name) -> name(atom_to_list(Name)).
 stop() -> stop(webmachine_mochiweb).
 
 stop(Listener) -> mochiweb_socket_server:stop(Listener).
-
--spec port(pid() | atom()) -> inet:port_number().
-port(Listener) -> mochiweb_socket_server:get(Listener, port).
 
 connection(Socket, Options, Body) ->
     hook(connection_hook, Socket),

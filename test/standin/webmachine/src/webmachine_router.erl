@@ -37,7 +37,7 @@ get_routes(Group) ->
 
 init_routes(Routes) -> init_routes(default, Routes).
 
-%% Sets a group's routes unless it has any row yet.
+%% Sets a group's routes unless it has a row yet, be it of no routes.
 init_routes(Group, Routes) -> call({init_routes, Group, Routes}).
 
 call(Request) -> gen_server:call(?MODULE, Request, infinity).
@@ -47,8 +47,6 @@ create_table() ->
     case ets:info(?MODULE, name) of
         undefined ->
             ?MODULE = ets:new(?MODULE, [named_table, public, {read_concurrency, true}]),
-            true = ets:insert(?MODULE,
-                              {default, application:get_env(webmachine, dispatch_list, [])}),
             ok;
         ?MODULE ->
             ok
@@ -66,10 +64,8 @@ handle_call({remove_route, Group, Route}, _From, State) ->
 handle_call({remove_resource, Group, Module}, _From, State) ->
     {reply, set(Group, without(Module, get_routes(Group))), State};
 handle_call({init_routes, Group, Routes}, _From, State) ->
-    case get_routes(Group) of
-        [] -> {reply, set(Group, Routes), State};
-        _ -> {reply, ok, State}
-    end;
+    _ = ets:insert_new(?MODULE, {Group, Routes}),
+    {reply, ok, State};
 handle_call(_Request, _From, State) ->
     {reply, ignore, State}.
 

@@ -188,8 +188,10 @@ merge_resp_headers(List, #wm_reqdata{resp_headers = H} = RD) ->
     Insert = fun({K, V}, Acc) -> mochiweb_headers:insert(K, V, Acc) end,
     RD#wm_reqdata{resp_headers = lists:foldl(Insert, H, List)}.
 
+%% Only a header that is written just so.
 remove_resp_header(K, #wm_reqdata{resp_headers = H} = RD) when is_list(K) ->
-    RD#wm_reqdata{resp_headers = mochiweb_headers:delete_any(K, H)}.
+    Kept = [Header || {Name, _} = Header <- mochiweb_headers:to_list(H), Name =/= K],
+    RD#wm_reqdata{resp_headers = mochiweb_headers:make(Kept)}.
 
 resp_body(#wm_reqdata{resp_body = Body}) ->
     case Body of
