@@ -98,10 +98,16 @@ class Reads(Case):
         self.same(expect=200)
 
     def test_07_no_type(self):
-        """an unknown bucket type gives Riak's own 404"""
-        self.b = (b"no such type", b"b")
+        """an unknown bucket type gives 404 as Riak does, in JSON"""
+        bucket = (b"no such type", b"b")
         for method in ("GET", "HEAD", "DELETE"):
-            self.same(method, expect=404)
+            self.assertEqual(404, self.ask(self.owner, method, native(bucket, b"k")).status)
+            for node in self.nodes:
+                answer = self.ask(node, method, primary(bucket, b"k"))
+                self.assertEqual((404, "application/json"), (answer.status, answer["content-type"]))
+                self.has_headers(answer)
+                if method != "HEAD":
+                    self.is_error(answer, 404, "no_type")
 
     def test_08_methods(self):
         """methods that the route does not know"""
@@ -207,7 +213,10 @@ class Writes(Case):
 
     def test_10_no_type(self):
         """an unknown bucket type"""
-        self.assertEqual([404], self.alike(("PUT", "", TEXT, b"x"), bucket=(b"no such type", b"b")))
+        bucket = (b"no such type", b"b")
+        self.assertEqual(404, self.ask(self.owner, "PUT", native(bucket, b"k"), TEXT, b"x").status)
+        for node in self.nodes:
+            self.is_error(self.ask(node, "PUT", primary(bucket, b"k"), TEXT, b"x"), 404, "no_type")
 
     def test_11_empty(self):
         """an empty body"""
