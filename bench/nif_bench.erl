@@ -41,7 +41,8 @@ ratio(Size, Target, Kind) ->
     same(Owners, Ring, Size, Keys),
     {Slow, Fast} = race(fun() -> plain(Keys, {Size, Owners}) end, fun() -> nif(Keys, Ring) end,
                         ?ROUNDS * length(Keys)),
-    io:format("ratio NIF primaries to plain Erlang, ring of ~w, ~s: measured ~.1f, target >= ~.1f~n",
+    io:format("ratio NIF primaries to plain Erlang, ring of ~w, ~s: "
+              "measured ~.1f, target >= ~.1f~n",
               [Size, described(Kind), Slow / Fast, Target]),
     io:format("  plain Erlang ~.2f us, NIF ~.2f us a call~n", [Slow, Fast]).
 
@@ -61,7 +62,8 @@ neighbour() ->
     exit(Hog, kill),
     _ = erlang:system_flag(schedulers_online, Schedulers),
     Median = max(1, lists:nth(1000, Waits)),
-    io:format("ratio a millisecond to the wait beside a loop over keys of 32 KiB: measured ~.1f, target >= ~.1f~n",
+    io:format("ratio a millisecond to the wait beside a loop over keys of 32 KiB: "
+              "measured ~.1f, target >= ~.1f~n",
               [1000 / Median, 1.0]),
     io:format("  median ~w us, 99 of 100 within ~w us~n", [Median, lists:nth(1980, Waits)]).
 

@@ -102,7 +102,8 @@ ratio({Type, N}, Name, Size, Seed, VmUrl, Gets) ->
                       integer_to_list(?KEYS)]) end,
     Turns = [{Direct(), Proxy()} || _ <- lists:seq(1, ?TURNS)],
     Best = fun(Way) -> lists:max([element(Way, Turn) || Turn <- Turns]) end,
-    io:format("ratio standalone proxy to ringtail-client, gets of ~s, n_val ~w: measured ~.2f, target >= ~.1f~n",
+    io:format("ratio standalone proxy to ringtail-client, gets of ~s, n_val ~w: "
+              "measured ~.2f, target >= ~.1f~n",
               [Name, N, Best(2) / Best(1), ?TARGET]),
     io:format("  directly ~.1f, through the VM ~.1f objects a second~n", [Best(1), Best(2)]).
 

@@ -1,5 +1,6 @@
-%% What the resources that only read answer alike. Whoever includes this has defined ORIGIN(Context),
-%% where the answers come from, and OWN_AVAILABILITY or OWN_PERMISSION where it answers otherwise.
+%% What the resources that only read answer alike. Whoever includes this has defined
+%% ORIGIN(Context), where the answers come from, and OWN_AVAILABILITY or OWN_PERMISSION where it
+%% answers otherwise.
 
 -export([ping/2, service_available/2, known_methods/2, allowed_methods/2, is_authorized/2,
          forbidden/2, finish_request/2]).

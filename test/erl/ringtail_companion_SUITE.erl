@@ -252,7 +252,8 @@ it_is_gone_when_its_vm_is_killed(Config) ->
             ++ "\"), "
         "binary_to_term(Bytes), {ok, Ring} = ringtail_engine:load_ring(Bytes), Keys = " ++ Keys
             ++ ", "
-        "[spawn(fun F() -> ringtail_engine:primaries_many(Ring, Keys, std, 3), F() end) || _ <- lists:seq(1, 100)], "
+        "[spawn(fun F() -> ringtail_engine:primaries_many(Ring, Keys, std, 3), F() end) "
+        "|| _ <- lists:seq(1, 100)], "
         "timer:sleep(300), {_, Pid} = lists:keyfind(os_pid, 1, ringtail_companion:status()), "
         "file:write_file(\"" ++ File ++ "\", [os:getpid(), \" \", integer_to_list(Pid)]).",
     Arguments = ["-noshell"] ++ lists:append([["-pa", Dir] || Dir <- Paths]) ++ ["-eval", Eval],
@@ -383,12 +384,11 @@ the_first_call_starts_it(_) ->
 when_it_is_started_again(_) ->
     New = ringtail_companion_restarts:new(),
     %% It dies at once, time after time.
-    {Delays,
-     Failing} =
-         lists:mapfoldl(fun(_, Life) ->
-                                ringtail_companion_restarts:ended(5,
-                                                                  ringtail_companion_restarts:up(0, Life)) end,
-                        New, lists:seq(1, 15)),
+    DiesAtOnce = fun(_, Life) ->
+                         Up = ringtail_companion_restarts:up(0, Life),
+                         ringtail_companion_restarts:ended(5, Up)
+                 end,
+    {Delays, Failing} = lists:mapfoldl(DiesAtOnce, New, lists:seq(1, 15)),
     ?assertEqual([10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5000, 5000, 5000, 5000, 5000, 5000],
                  Delays),
     %% One that worked starts afresh.

@@ -241,7 +241,8 @@ engines_are_chosen(_) ->
     Paths = [Dir || Dir <- code:get_path(), string:find(Dir, "ringtail") =/= nomatch],
     Eval = "application:set_env(ringtail, nif_path, \"/nowhere\"), "
         "{ok, Hash} = ringtail_engine:chash(<<\"default\">>, <<\"b\">>, <<\"k\">>, std), "
-        "io:format(\"~s~n~w ~w~n\", [ringtail_engine:nif_problem(), ringtail_engine:name(), Hash]), halt().",
+        "io:format(\"~s~n~w ~w~n\", "
+        "[ringtail_engine:nif_problem(), ringtail_engine:name(), Hash]), halt().",
     Said = os:cmd("erl -noshell " ++ lists:append(["-pa " ++ Dir ++ " " || Dir <- Paths])
                   ++ "-eval '" ++ Eval ++ "'"),
     use(nif),

@@ -141,13 +141,12 @@ prop_key_documents() ->
                                                                                 Bucket, Key, Keyfun,
                                                                                 N, Up))
                                    end,
-                        Document(primaries) =:= {struct,
-                                                 [{<<"preflist">>, [Entry(E, true)
-                                                                    || E <- ringtail_model:primaries(Ring, Hash, N)]}]}
-                            andalso Document(preflist) =:=
-                            {struct, [{<<"preflist">>, [Entry(E, Kind =:= primary)
-                                                        || {E,
-                                                            Kind} <- ringtail_model:preflist(Ring, Hash, N, Up)]}]}
+                        Primaries = [Entry(E, true)
+                                     || E <- ringtail_model:primaries(Ring, Hash, N)],
+                        Preflist = [Entry(E, Kind =:= primary)
+                                    || {E, Kind} <- ringtail_model:preflist(Ring, Hash, N, Up)],
+                        Document(primaries) =:= {struct, [{<<"preflist">>, Primaries}]}
+                            andalso Document(preflist) =:= {struct, [{<<"preflist">>, Preflist}]}
                     end)).
 
 %% Whatever is done to its bytes, a ring loads or is refused with a code and a sentence.

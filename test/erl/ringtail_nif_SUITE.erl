@@ -455,10 +455,8 @@ many_readers_of_one_ring(_) ->
 %% sizes are the ones ringtail_engine promises; a ring of 20,000 partitions is larger than any.
 large_input_takes_the_dirty_way(_) ->
     Ring = load("spread1024x12"),
-    {ok, Large} = ringtail_engine:load_ring(
-                    ringtail_model:legacy_term(ringtail_model:ring(20000,
-                                                                   lists:duplicate(20000,
-                                                                                   'riak1@10.0.0.1')))),
+    LargeModel = ringtail_model:ring(20000, lists:duplicate(20000, 'riak1@10.0.0.1')),
+    {ok, Large} = ringtail_engine:load_ring(ringtail_model:legacy_term(LargeModel)),
     Long = binary:copy(<<"k">>, 32768),
     Short = <<"k">>,
     ManyUp = ['riak1@10.0.0.1' || _ <- lists:seq(1, 257)],

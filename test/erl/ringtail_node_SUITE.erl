@@ -242,9 +242,8 @@ a_lost_snapshot_is_built_again(Config) ->
     [Node | _] = nodes(C),
     true = rpc(C, Node, erlang, exit,
                [rpc(C, Node, erlang, whereis, [ringtail_ring_follower]), kill]),
-    ok = ringtail_test_cluster:wait(fun() -> element(1,
-                                                     get(C, Node,
-                                                         "/explore/clusters/default/preflist")) =:= 200 end),
+    Status = fun() -> element(1, get(C, Node, "/explore/clusters/default/preflist")) end,
+    ok = ringtail_test_cluster:wait(fun() -> Status() =:= 200 end),
     ?assertEqual(serving, rpc(C, Node, ringtail_routes, state, [])).
 
 started_while_the_node_boots(Config) ->
@@ -256,9 +255,8 @@ started_while_the_node_boots(Config) ->
     ?assertNotEqual(serving, rpc(C, Node, ringtail_routes, state, [])),
     ok = ringtail_test_cluster:wait(fun() -> rpc(C, Node, ringtail_routes, state,
                                                  []) =:= serving end),
-    ok = ringtail_test_cluster:wait(fun() -> element(1,
-                                                     get(C, Node,
-                                                         "/explore/clusters/default/preflist")) =:= 200 end).
+    Status = fun() -> element(1, get(C, Node, "/explore/clusters/default/preflist")) end,
+    ok = ringtail_test_cluster:wait(fun() -> Status() =:= 200 end).
 
 endpoints_are_published_and_follow_the_configuration(Config) ->
     C = c(Config),
@@ -319,9 +317,9 @@ port(Url) -> list_to_integer(lists:last(string:tokens(Url, ":"))).
 a_replaced_nif_gets_the_ring_anew(Config) ->
     C = c(Config),
     [Node | _] = nodes(C),
+    Path = "/explore/clusters/default/bucket_types/t3/buckets/b/keys/k/preflist",
     {module, ringtail_nif} = rpc(C, Node, code, load_file, [ringtail_nif]),
-    ?assertMatch({200, _, _}, get(C, Node,
-                                  "/explore/clusters/default/bucket_types/t3/buckets/b/keys/k/preflist")),
+    ?assertMatch({200, _, _}, get(C, Node, Path)),
     {module, ringtail_nif} = rpc(C, Node, code, load_file, [ringtail_nif]),
     ?assertMatch([_, _, _], rpc(C, Node, ringtail, primaries, [{<<"t3">>, <<"b">>}, <<"k">>])).
 

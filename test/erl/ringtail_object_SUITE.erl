@@ -134,9 +134,9 @@ a_malformed_host_harms_nothing(Config) ->
     C = c(Config),
     Url = standin:url(C, one(C)),
     [begin
-         Answer = ringtail_test_http:raw(Url,
-                                         ["GET /explore/clusters/default/preflist HTTP/1.1\r\nHost: ", Host,
-                                          "\r\nConnection: close\r\n\r\n"]),
+         Request = ["GET /explore/clusters/default/preflist HTTP/1.1\r\nHost: ", Host,
+                    "\r\nConnection: close\r\n\r\n"],
+         Answer = ringtail_test_http:raw(Url, Request),
          ?assert(lists:member(element(1, Answer), [200, 400, 500])),
          ?assertMatch({200, _, _}, get(C, one(C), "/explore/clusters/default/preflist"))
      end || Host <- ["[::1", "a:b:c", "x y", ":", "host:notaport", binary:copy(<<"a">>, 4000)]].
@@ -328,22 +328,17 @@ types_are_remembered_only_once_they_exist(Config) ->
 odd_keys(Config) ->
     C = c(Config),
     [begin
-         {204, _, _} = ringtail_test_http:request(put,
-                                                  ringtail_test_cluster:url(standin:url(C, To),
-                                                                            "t1", {"b%2Fc",
-                                                                                   Encoded}), [],
+         Url = fun(Node) ->
+                       ringtail_test_cluster:url(standin:url(C, Node), "t1", {"b%2Fc", Encoded})
+               end,
+         {204, _, _} = ringtail_test_http:request(put, Url(To), [],
                                                   {"application/octet-stream", Value}),
-         [?assertMatch({200, _, Value},
-                       ringtail_test_http:request(get,
-                                                  ringtail_test_cluster:url(standin:url(C, Node),
-                                                                            "t1", {"b%2Fc",
-                                                                                   Encoded})))
+         [?assertMatch({200, _, Value}, ringtail_test_http:request(get, Url(Node)))
           || Node <- nodes(C)],
          ?assertMatch({200, _, Value}, get(C, To, "/types/t1/buckets/b%2Fc/keys/" ++ Encoded)),
          [Primary] = rpc(C, To, ringtail_test_probe, primary_nodes, [{<<"t1">>, <<"b/c">>}, Key]),
-         ?assertMatch({200, _, _}, ringtail_test_http:request(get,
-                                                              ringtail_test_cluster:url(standin:url(C, Primary), "t1", {"b%2Fc", Encoded})
-                                                              ++ "?route=local"))
+         ?assertMatch({200, _, _},
+                      ringtail_test_http:request(get, Url(Primary) ++ "?route=local"))
      end || {To, {Encoded, Key}} <- lists:zip(take(8, nodes(C)),
                                               [{"a%2Fb", <<"a/b">>}, {"c+d%2Be", <<"c d+e">>},
                                                {"s%20p", <<"s p">>},
@@ -478,8 +473,8 @@ body_over_the_limit(Config) ->
 chunked(C, Node, Key, Size) ->
     #{path := Path} = uri_string:parse(Url = route(C, Node, "t1", Key)),
     Pieces = [50000 || _ <- lists:seq(1, Size div 50000)] ++ [Size rem 50000 || Size rem 50000 > 0],
-    ringtail_test_http:raw(Url, ["PUT ", Path,
-                                 " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: text/plain\r\n"
+    ringtail_test_http:raw(Url, ["PUT ", Path, " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                                 "Content-Type: text/plain\r\n"
                                  "Transfer-Encoding: chunked\r\n\r\n",
                                  [[integer_to_list(N, 16), "\r\n", binary:copy(<<"v">>, N), "\r\n"]
                                   || N <- Pieces], "0\r\n\r\n"]).
@@ -537,9 +532,8 @@ n_val_3_with_primaries_down(Config) ->
      end || Down <- [A, B]],
     Apl = rpc(C, Other, ringtail_test_probe, apl, [bucket("t3"), Key]),
     ?assertMatch([_ | _], [fallback || {_, fallback} <- Apl]),
-    #{<<"preflist">> := Listed} =
-        ringtail_test_http:json(get(C, Other,
-                                    "/explore/clusters/default/bucket_types/t3/buckets/b/keys/three/preflist")),
+    Path = "/explore/clusters/default/bucket_types/t3/buckets/b/keys/three/preflist",
+    #{<<"preflist">> := Listed} = ringtail_test_http:json(get(C, Other, Path)),
     ?assertEqual([{integer_to_binary(Index), atom_to_binary(Node, utf8), Kind =:= primary}
                   || {{Index, Node}, Kind} <- Apl],
                  [{Index, Node, Primary}
@@ -557,31 +551,27 @@ a_connection_has_its_heap_back(Config) ->
     {Before, [Room, Before], [Room, Room, Before], Before} =
         rpc(C, Primary, ringtail_test_probe, room_made, []),
     ?assert(Room > 10 * Before),
+    Path = fun(Cluster, Type) ->
+                   lists:append(["/riak/primary/clusters/", Cluster, "/types/", Type,
+                                 "/buckets/b/keys/heap"])
+           end,
+    Served = Path("default", "t1"),
+    AtPrimary = [{Served, 200}, {Path("nowhere", "t1"), 404}, {Path("default", "none"), 404}],
+    AtOther = [{Served, 200}, {Served ++ "?route=redirect", 307}, {Served ++ "?route=x", 400},
+               {Served ++ "?route=local", 421}],
     [begin
          #{host := Host, port := Port} = uri_string:parse(standin:url(C, Node)),
          {ok, Socket} = gen_tcp:connect(Host, Port, [binary, {active, false}]),
          {ok, Mine} = inet:port(Socket),
-         Ask = fun(Path) ->
-                       ok = gen_tcp:send(Socket, ["GET ", Path, " HTTP/1.1\r\nHost: h\r\n\r\n"]),
-                       {Path, status_of_whole(Socket),
+         Ask = fun(Asks) ->
+                       ok = gen_tcp:send(Socket, ["GET ", Asks, " HTTP/1.1\r\nHost: h\r\n\r\n"]),
+                       {Asks, status_of_whole(Socket),
                         rpc(C, Node, ringtail_test_probe, heap_of, [Mine])}
                end,
          {_, 200, Fresh} = Ask("/ping"),
-         [?assertEqual({Path, Status, Fresh}, Ask(Path)) || {Path, Status} <- Asked],
+         [?assertEqual({Asks, Status, Fresh}, Ask(Asks)) || {Asks, Status} <- Asked],
          gen_tcp:close(Socket)
-     end || {Node, Asked} <- [{Primary,
-                               [{"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap",
-                                 200},
-                                {"/riak/primary/clusters/nowhere/types/t1/buckets/b/keys/heap",
-                                 404},
-                                {"/riak/primary/clusters/default/types/none/buckets/b/keys/heap",
-                                 404}]},
-                              {Other,
-                               [{"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap",
-                                 200},
-                                {"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap?route=redirect", 307},
-                                {"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap?route=x", 400},
-                                {"/riak/primary/clusters/default/types/t1/buckets/b/keys/heap?route=local", 421}]}]].
+     end || {Node, Asked} <- [{Primary, AtPrimary}, {Other, AtOther}]].
 
 %% Head and body may come one after the other.
 status_of_whole(Socket) ->

@@ -12,7 +12,8 @@
 -define(MIB, 1048576).
 
 all() ->
-    [routes_come_and_go, a_listener_without_routes_loses_no_router, clusters_by_name, full_preflist, not_modified,
+    [routes_come_and_go, a_listener_without_routes_loses_no_router,
+     clusters_by_name, full_preflist, not_modified,
      unknown_cluster_names_the_known, unreachable_cluster_says_why, topology_and_what_changed,
      key_preflist, console, status_and_page, objects_with_all_they_bear, names_of_any_bytes,
      siblings_and_conditions, redirect_and_local, bad_requests, large_objects,
@@ -292,10 +293,10 @@ bad_requests(Config) ->
     ?assertMatch({404, _, _}, ?HTTP:request(get, object(Config, "prod", "missing", "b", "k"))),
     {405, _, _} = Method = ?HTTP:request(patch, Url),
     ?assertMatch(#{<<"error">> := <<"method_not_allowed">>}, ?HTTP:json(Method)),
-    {413, _, _} = Large = ?HTTP:raw(Url,
-                                    ["PUT ", path(Url),
-                                     " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: a/b\r\n"
-                                     "Content-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n"]),
+    TooLarge = ["PUT ", path(Url), " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                "Content-Type: a/b\r\n"
+                "Content-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n"],
+    {413, _, _} = Large = ?HTTP:raw(Url, TooLarge),
     ?assertMatch(#{<<"error">> := <<"body_too_large">>}, ?HTTP:json(Large)),
     %% Riak's own refusals come through as they are.
     ?assertMatch({400, _, _}, ?HTTP:request(get, Url ++ "?r=nonsense")),

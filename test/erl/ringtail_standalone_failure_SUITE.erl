@@ -87,8 +87,8 @@ companion_killed_while_a_body_passes(Config) ->
     ok = gen_tcp:send(Reader, ["GET ", path(Url), " HTTP/1.1\r\nHost: x\r\n\r\n"]),
     {ok, _} = gen_tcp:recv(Reader, 100000),
     Writer = connect(Url, [{recbuf, 65536}]),
-    ok = gen_tcp:send(Writer, ["PUT ", path(Url),
-                               " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: a/b\r\nContent-Length: ",
+    ok = gen_tcp:send(Writer, ["PUT ", path(Url), " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                               "Content-Type: a/b\r\nContent-Length: ",
                                integer_to_list(20 * ?MIB), "\r\n\r\n",
                                crypto:strong_rand_bytes(10 * ?MIB)]),
     kill_companion(Vm),
@@ -154,8 +154,8 @@ cluster_out_of_reach_and_back(Config) ->
     ok = ringtail_test_cluster:all_serving(Lab),
     ok = ringtail_test_cluster:wait(fun() -> ?HTTP:header("Warning",
                                                           get(Config, Path)) =:= undefined end),
-    ?assertMatch({404, _, _}, get(Config,
-                                  "/riak/primary/clusters/lab/types/default/buckets/b/keys/k?route=proxy")).
+    Object = "/riak/primary/clusters/lab/types/default/buckets/b/keys/k?route=proxy",
+    ?assertMatch({404, _, _}, get(Config, Object)).
 
 clusters_change_in_a_console(Config) ->
     Vm = vm(Config),
@@ -163,14 +163,10 @@ clusters_change_in_a_console(Config) ->
     {prod, Seeds} = lists:keyfind(prod, 1, Clusters),
     ok = rpc(Vm, application, set_env,
              [ringtail, clusters, [{new, Seeds}, {bad, []} | lists:keydelete(prod, 1, Clusters)]]),
-    ok = ringtail_test_cluster:wait(fun() -> element(1,
-                                                     get(Config,
-                                                         "/explore/clusters/new/preflist")) =:= 200 end),
-    ok = ringtail_test_cluster:wait(fun() -> element(1,
-                                                     get(Config,
-                                                         "/explore/clusters/prod/preflist")) =:= 404 end),
+    Status = fun(Name) ->
+                     element(1, get(Config, "/explore/clusters/" ++ Name ++ "/preflist")) end,
+    ok = ringtail_test_cluster:wait(fun() -> Status("new") =:= 200 end),
+    ok = ringtail_test_cluster:wait(fun() -> Status("prod") =:= 404 end),
     ?assertMatch(#{<<"problems">> := [_]}, ?HTTP:json(get(Config, "/ringtail/status"))),
     ok = rpc(Vm, application, set_env, [ringtail, clusters, Clusters]),
-    ok = ringtail_test_cluster:wait(fun() -> element(1,
-                                                     get(Config,
-                                                         "/explore/clusters/prod/preflist")) =:= 200 end).
+    ok = ringtail_test_cluster:wait(fun() -> Status("prod") =:= 200 end).

@@ -74,9 +74,8 @@ apl(Bucket, Key) ->
 primary_nodes(Bucket, Key) ->
     N = proplists:get_value(n_val, riak_core_bucket:get_bucket(Bucket)),
     {ok, Ring} = riak_core_ring_manager:get_my_ring(),
-    lists:usort([Node
-                 || {_,
-                     Node} <- lists:sublist(riak_core_ring:preflist(riak_core_util:chash_key({Bucket, Key}), Ring), N)]).
+    All = riak_core_ring:preflist(riak_core_util:chash_key({Bucket, Key}), Ring),
+    lists:usort([Node || {_, Node} <- lists:sublist(All, N)]).
 
 %% Sockets of this node that are connected to this port.
 connected_to(Port) ->

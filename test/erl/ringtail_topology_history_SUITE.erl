@@ -22,8 +22,8 @@ tokens(_) ->
                   "4-9f3ac21b77d0e1aa-", "-2"]].
 
 nothing_yet(_) ->
-    ?assertEqual({error, empty}, ringtail_topology_history:asked(none, current,
-                                                                 ringtail_topology_history:history())).
+    Nothing = ringtail_topology_history:history(),
+    ?assertEqual({error, empty}, ringtail_topology_history:asked(none, current, Nothing)).
 
 without_from_the_document(_) ->
     ?assertEqual({document, <<"3">>, <<"c3">>},

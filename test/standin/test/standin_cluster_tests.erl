@@ -131,7 +131,8 @@ ring_change_arrives(C) ->
     Ids = [standin:rpc(C, N, riak_core_ring_manager, get_ring_id, []) || N <- Nodes],
     ok = standin:rpc(C, N1, standin_node, eval,
                      ["{ok, _} = riak_core_ring_manager:ring_trans(fun(R, _) -> "
-                      "{new_ring, riak_core_ring:update_member_meta(node(), R, node(), port, 7)} end, []), ok."]),
+                      "{new_ring, riak_core_ring:update_member_meta(node(), R, node(), port, 7)} "
+                      "end, []), ok."]),
     ok = eventually(fun() -> [7, 7, 7,
                               7] =:= [riak_core_ring:get_member_meta(standin:ring(C, N), N1, port)
                                       || N <- Nodes] end, 1000),
@@ -273,9 +274,11 @@ membership() ->
         R0 = standin:ring(C, N1),
         Self = self(),
         spawn_link(fun() -> ok = standin:leave(C, N2, #{pace => 60}), Self ! left end),
-        ok = eventually(fun() -> riak_core_ring:member_status(standin:ring(C, N3), N2) =:= leaving
-                                 andalso riak_core_ring:pending_changes(standin:ring(C,
-                                                                                     N3)) =/= [] end),
+        ok = eventually(fun() ->
+                                Seen = standin:ring(C, N3),
+                                riak_core_ring:member_status(Seen, N2) =:= leaving
+                                    andalso riak_core_ring:pending_changes(Seen) =/= []
+                        end),
         R1 = standin:ring(C, N3),
         ?assertEqual(Sum(R0) + 1, Sum(R1)),
         ?assertEqual(riak_core_ring:all_owners(R0), riak_core_ring:all_owners(R1)),

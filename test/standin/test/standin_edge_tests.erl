@@ -65,7 +65,8 @@ security_over_http() ->
     with(#{nodes => 1, security => true}, fun(C) ->
         [N1] = standin:nodes(C),
         ?assertEqual({426,
-                      <<"Security is enabled and Riak does not accept credentials over HTTP. Try HTTPS instead.">>},
+                      <<"Security is enabled and Riak does not accept credentials over HTTP. "
+                        "Try HTTPS instead.">>},
                      get(C, N1, "/buckets/b/keys/k")),
         ?assertMatch({426, _}, get(C, N1, "/ping"))
     end).
@@ -238,8 +239,8 @@ script() ->
                                           2),
     [Name, "http://127.0.0.1:" ++ _ = Url, "https://127.0.0.1:" ++ _] = string:tokens(Line, " "),
     {ok, {{_, 200, _}, _, "OK"}} = httpc:request(Url ++ "/ping"),
-    ?assertEqual("1\n", rpc_script(State, Name,
-                                   "proplists:get_value(n_val, riak_core_bucket_type:get(<<\"t\">>)).")),
+    NVal = "proplists:get_value(n_val, riak_core_bucket_type:get(<<\"t\">>)).",
+    ?assertEqual("1\n", rpc_script(State, Name, NVal)),
     ?assertMatch("standin: error: " ++ _, rpc_script(State, Name, "error(oops)")),
     {os_pid, Pid} = erlang:port_info(Port, os_pid),
     [Dir] =

@@ -348,7 +348,8 @@ client_that_leaves({Listener, Port, _}) ->
          close(S)
      end || Request <- ["GET /big HTTP/1.1\r\nHost: a\r\n\r\n",
                         "PUT /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf",
-                        "PUT /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"]],
+                        "PUT /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                       "5\r\nab"]],
     ?assert(wait_until(fun() -> mochiweb_socket_server:get(Listener, active_sockets) =:= 0 end,
                        50)),
     ?assertMatch({200, _, _, <<"hello">>}, get(Port, "/hello")).

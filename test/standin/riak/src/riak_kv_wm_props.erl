@@ -34,7 +34,8 @@ malformed_request(RD, Ctx = #res{method = 'PUT'}) ->
         {struct, Props} = proplists:get_value(<<"props">>, Fields),
         {false, RD, Ctx#res{props = Props}}
     catch _:_ ->
-        plain_refusal("bucket PUT must be a JSON object of the form:\n{\"props\":{...bucket properties...}}", RD, Ctx)
+        plain_refusal("bucket PUT must be a JSON object of the form:\n"
+                      "{\"props\":{...bucket properties...}}", RD, Ctx)
     end;
 malformed_request(RD, Ctx) -> {false, RD, Ctx}.
 

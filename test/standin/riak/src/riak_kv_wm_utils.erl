@@ -84,7 +84,8 @@ is_authorized(RD, Ctx, Set) ->
         false -> {"Basic realm=\"Riak\"", RD, Ctx};
         insecure ->
             Text =
-                <<"Security is enabled and Riak does not accept credentials over HTTP. Try HTTPS instead.">>,
+                <<"Security is enabled and Riak does not accept credentials over HTTP. "
+                  "Try HTTPS instead.">>,
             {{halt, 426}, wrq:append_to_resp_body(Text, RD), Ctx}
     end.
 

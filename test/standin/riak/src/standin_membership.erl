@@ -87,9 +87,8 @@ plan(Change, Claim, Leaving, Options) ->
         Claiming = riak_core_ring:claiming_members(R),
         Next = [{I, proplists:get_value(I, Owners), New, [], awaiting}
                 || {I, New} <- Claim(R, Claiming)],
-        riak_core_ring:increment_ring_version(node(),
-                                              riak_core_ring:set_pending_changes(R,
-                                                                                 lists:keysort(1, Next)))
+        Pending = riak_core_ring:set_pending_changes(R, lists:keysort(1, Next)),
+        riak_core_ring:increment_ring_version(node(), Pending)
     end),
     Next = riak_core_ring:pending_changes(Ring),
     Up = riak_core_node_watcher:nodes(riak_kv),

@@ -112,7 +112,8 @@ link(Header, ToBucket, ToKey) ->
 unquoted(Text) -> list_to_binary(mochiweb_util:unquote(Text)).
 
 bad_link(Prefix, 1) ->
-    io_lib:format("Invalid Link header. Links must be of the form~n</~s/BUCKET/KEY>; riaktag=\"TAG\"~n", [Prefix]);
+    io_lib:format("Invalid Link header. Links must be of the form~n"
+                  "</~s/BUCKET/KEY>; riaktag=\"TAG\"~n", [Prefix]);
 %% Riak has no text for version 3: a 500.
 bad_link(_Prefix, 2) ->
     "Invalid Link header. Links must be of the form\n</buckets/BUCKET/keys/KEY>; riaktag=\"TAG\"\n".

@@ -16,7 +16,8 @@ service_available(RD, Ctx0) ->
                                bucket = riak_kv_wm_utils:path_binary(bucket, RD)}};
         Error ->
             RD1 = wrq:set_resp_header("Content-Type", "text/plain", RD),
-            {false, wrq:set_resp_body(io_lib:format("Unable to connect to Riak: ~p~n", [Error]), RD1), Ctx}
+            Text = io_lib:format("Unable to connect to Riak: ~p~n", [Error]),
+            {false, wrq:set_resp_body(Text, RD1), Ctx}
     end.
 
 is_authorized(RD, Ctx) ->
