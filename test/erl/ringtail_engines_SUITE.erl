@@ -44,21 +44,9 @@ use(Engine) ->
 
 %% ---- The NIF's own cases, with the companion as the engine ----
 
+%% Not ringtail_nif_library_SUITE, which is about what the companion does not have.
 nif_suite(_) ->
-    Cases = [every_ring_of_the_vectors, every_hash_of_the_vectors, every_preflist_of_the_vectors,
-             documents_of_every_ring,
-             key_documents, batches_equal_single_calls, batch_longer_than_a_slice, bad_rings, bad_n,
-             bad_arguments,
-             empty_and_huge_keys, custom_keyfun, unknown_nodes_make_no_atoms,
-             node_met_after_its_ring, foreign_handles,
-             console_calls, indices_of_every_size, many_readers_of_one_ring,
-             check_without_riak_core, check_with_riak_core],
-    %% What is not there cannot be left out by mistake.
-    AboutTheLibrary = [panic_is_an_exception, large_input_takes_the_dirty_way,
-                       a_long_key_left_its_caller_all_of_its_slice, rings_leave_no_memory_behind,
-                       every_stub_has_its_nif, versions_agree],
-    ?assertEqual([], ringtail_nif_SUITE:all() -- (Cases ++ AboutTheLibrary)),
-    each(ringtail_nif_SUITE, Cases).
+    [each(Suite, Suite:all()) || Suite <- [ringtail_nif_SUITE, ringtail_nif_input_SUITE]].
 
 model_suite(_) ->
     each(ringtail_model_SUITE, ringtail_model_SUITE:all()).

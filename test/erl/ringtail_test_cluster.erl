@@ -1,8 +1,14 @@
 %% A stand-in cluster with the application in it, for the suites.
 -module(ringtail_test_cluster).
 
--export([start/1, bare/1, begin_all/1, all_serving/1, ours/0, serving/2, each/3, wait/1, wait/2,
-         url/3]).
+-export([types/0, start/1, bare/1, begin_all/1, all_serving/1, ours/0, serving/2, each/3, wait/1,
+         wait/2, url/3]).
+
+%% Every placement a bucket type can ask for.
+types() ->
+    [{<<"t1">>, [{n_val, 1}]}, {<<"t3">>, [{n_val, 3}]}, {<<"t5">>, [{n_val, 5}]},
+     {<<"tb">>, [{chash_keyfun, {riak_core_util, chash_bucketonly_keyfun}}]},
+     {<<"tc">>, [{n_val, 2}, {chash_keyfun, {ringtail_test_keyfun, by_prefix}}]}].
 
 %% The stand-in with our beams as patches, and the application on every node.
 start(Options) ->

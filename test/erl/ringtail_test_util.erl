@@ -1,9 +1,8 @@
 %% @doc What the suites share: where the project is, the recorded vectors, generators of nodes.
 -module(ringtail_test_util).
 
--export([root/0, vectors/1, lines/1, json_file/1, ring_names/0, ring_bytes/1, hex/1, get/2, atom/1,
-         source/1,
-         sources/0]).
+-export([root/0, vectors/1, lines/1, json_file/1, ring_names/0, ring_bytes/1, load/1, hex/1, get/2,
+         atom/1, source/1, sources/0]).
 
 %% The directory of rebar.config, found upwards from this module's beam.
 root() ->
@@ -44,6 +43,18 @@ ring_names() ->
 ring_bytes(Name) ->
     {ok, Bytes} = file:read_file(vectors(filename:join("rings", Name ++ ".etf"))),
     Bytes.
+
+%% A recorded ring in the engine.
+load(Name) ->
+    {ok, Ring} = ringtail_engine:load_ring(ring_bytes(Name)),
+    known_nodes(Ring, Name).
+
+%% Makes the VM know the recorded ring's nodes; the library never does.
+known_nodes(Ring, Name) ->
+    Recorded = json_file("rings/" ++ Name ++ ".json"),
+    [atom(Node) || [_, Node] <- get(owners, Recorded)],
+    [atom(get(node, Member)) || Member <- get(members, Recorded)],
+    Ring.
 
 hex(Hex) ->
     << <<(binary_to_integer(<<A, B>>, 16))>> || <<A, B>> <= Hex >>.
