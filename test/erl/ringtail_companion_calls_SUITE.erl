@@ -13,7 +13,7 @@
 -import(ringtail_test_companion, [hash/0, ring_bytes/0, status/1, kill/2, wait/1, wait/2]).
 
 suite() ->
-    [{timetrap, {minutes, 2}}].
+    [{timetrap, {minutes, 5}}].
 
 all() ->
     [many_callers_at_once, the_current_ring_is_there_after_a_restart, more_rings_than_it_holds,

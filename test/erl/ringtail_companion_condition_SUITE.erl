@@ -13,7 +13,7 @@
          a_password_stood_in_the_log_of_a_crash/1]).
 
 suite() ->
-    [{timetrap, {minutes, 2}}].
+    [{timetrap, {minutes, 5}}].
 
 all() ->
     [one_that_could_not_start_told_nobody_why, one_that_may_not_be_executed,
@@ -202,7 +202,7 @@ script(Config, Body) ->
 
 escaped(Text) -> lists:flatmap(fun($`) -> "\\`"; (C) -> [C] end, Text).
 
-wait(Condition) -> ringtail_test_cluster:wait(Condition, 30000).
+wait(Condition) -> ringtail_test_cluster:wait(Condition).
 
 %% What was logged of the companion since the case began.
 log(#{msg := {report, #{format := Format, args := Args}}}, #{config := Case}) ->

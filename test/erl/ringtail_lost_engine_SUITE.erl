@@ -6,7 +6,7 @@
 
 -compile([export_all, nowarn_export_all, {no_auto_import, [get/1]}]).
 
-suite() -> [{timetrap, {minutes, 3}}].
+suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
     [riak_core_says_what_the_engine_says, requests_failed_while_the_companion_was_killed,
@@ -183,7 +183,7 @@ companion(Config) -> proplists:get_value(os_pid, rpc(Config, ringtail_companion,
 
 kill(Signal, OsPid) -> os:cmd("kill -" ++ Signal ++ " " ++ integer_to_list(OsPid)).
 
-wait(Condition) -> ringtail_test_cluster:wait(Condition, 30000).
+wait(Condition) -> ringtail_test_cluster:wait(Condition).
 
 c(Config) -> proplists:get_value(cluster, Config).
 

@@ -11,7 +11,7 @@ all() ->
      every_error_is_json, a_length_that_is_none_was_webmachines_page, a_body_nobody_wants_is_read,
      a_crash_is_json_and_tells_no_internals, the_topology_has_one_path_on_every_node].
 
-suite() -> [{timetrap, {seconds, 120}}].
+suite() -> [{timetrap, {minutes, 5}}].
 
 init_per_suite(Config) ->
     Types = [{<<"t1">>, [{n_val, 1}]}],

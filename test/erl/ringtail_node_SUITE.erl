@@ -15,7 +15,7 @@ all() ->
      routes_survive_the_router, a_node_that_shut_down_answered_with_riaks_own_routes,
      started_while_the_node_boots, endpoints_are_published_and_follow_the_configuration].
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {minutes, 5}}].
 
 init_per_suite(Config) ->
     Options = #{nodes => 3, ring_size => 64, types => ringtail_test_cluster:types()},
@@ -58,7 +58,7 @@ start_serves_and_stop_leaves_the_node_as_it_was(Config) ->
 
 same(C, Node, Key, Value) ->
     Now = fun() -> maps:get(Key, rpc(C, Node, ringtail_test_probe, facts, [])) end,
-    _ = ringtail_test_cluster:wait(fun() -> Now() =:= Value end, 5000),
+    _ = ringtail_test_cluster:wait(fun() -> Now() =:= Value end),
     After = Now(),
     ?assertEqual({Node, Key, {gone, []}, {come, []}},
                  {Node, Key, {gone, Value -- After}, {come, After -- Value}}).

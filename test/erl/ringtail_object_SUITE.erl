@@ -9,7 +9,7 @@
 -import(ringtail_test_object, [c/1, nodes/1, one/1, take/2, rpc/5, get/3, bucket/1, route/4,
                                fetch/5, put/6, places/3, headers_are_there/1]).
 
-suite() -> [{timetrap, {seconds, 90}}].
+suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
     [cluster_preflist_is_riaks_map, cluster_preflist_full, cluster_preflist_not_modified,

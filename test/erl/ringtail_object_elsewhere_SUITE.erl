@@ -9,7 +9,7 @@
 -import(ringtail_test_object, [c/1, nodes/1, one/1, rpc/5, get/3, bucket/1, route/4, fetch/5,
                                put/6, places/3, headers_are_there/1]).
 
-suite() -> [{timetrap, {seconds, 90}}].
+suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
     [proxied_as_if_served_here, siblings_and_conditions_through_a_proxy,
@@ -173,7 +173,7 @@ killed_primary_n_val_1(Config) ->
     [begin
          ok = ringtail_test_cluster:wait(fun() -> element(1,
                                                           put(C, Node, "t1", <<"killed">>, Route,
-                                                              <<"during">>)) =:= 503 end, 1000),
+                                                              <<"during">>)) =:= 503 end),
          {503, _, _} = Answer = fetch(C, Node, "t1", <<"killed">>, Route),
          ?assertMatch(#{<<"error">> := <<"no_primary">>, <<"primaries">> := [#{<<"up">> := false}]},
                       ringtail_test_http:json(Answer)),
@@ -199,7 +199,7 @@ n_val_3_with_primaries_down(Config) ->
          [begin
               ok = ringtail_test_cluster:wait(fun() -> element(1,
                                                                fetch(C, Node, "t3", Key,
-                                                                     "?r=1")) =:= 200 end, 2000),
+                                                                     "?r=1")) =:= 200 end),
               ?assertMatch({204, _, _}, put(C, Node, "t3", <<"other">>, "?w=1", <<"v">>))
           end || Node <- standin:up_nodes(C)]
      end || Down <- [A, B]],
@@ -249,17 +249,17 @@ a_connection_has_its_heap_back(Config) ->
 %% Head and body may come one after the other.
 status_of_whole(Socket) ->
     ok = inet:setopts(Socket, [{packet, http_bin}]),
-    {ok, {http_response, _, Status, _}} = gen_tcp:recv(Socket, 0, 5000),
+    {ok, {http_response, _, Status, _}} = gen_tcp:recv(Socket, 0, 60000),
     Length = length_told(Socket, 0),
     ok = inet:setopts(Socket, [{packet, raw}]),
     {ok, _} = case Length of
                   0 -> {ok, <<>>};
-                  _ -> gen_tcp:recv(Socket, Length, 5000)
+                  _ -> gen_tcp:recv(Socket, Length, 60000)
               end,
     Status.
 
 length_told(Socket, Length) ->
-    case gen_tcp:recv(Socket, 0, 5000) of
+    case gen_tcp:recv(Socket, 0, 60000) of
         {ok, {http_header, _, 'Content-Length', _, Told}} ->
             length_told(Socket, binary_to_integer(Told));
         {ok, {http_header, _, _, _, _}} ->

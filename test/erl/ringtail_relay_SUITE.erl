@@ -6,7 +6,7 @@
 
 -compile([export_all, nowarn_export_all, {no_auto_import, [nodes/1]}]).
 
-suite() -> [{timetrap, {seconds, 120}}].
+suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
     [the_client_is_found, a_slow_primary_is_given_up_by_riak, a_primary_that_dies_ends_its_requests,

@@ -5,7 +5,7 @@
 
 -compile([export_all, nowarn_export_all, {no_auto_import, [nodes/1]}]).
 
-suite() -> [{timetrap, {seconds, 60}}].
+suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
     [http_is_refused_as_riak_does, no_or_wrong_credentials, wrong_permission,

@@ -19,7 +19,7 @@ all() ->
      siblings_and_conditions, redirect_and_local, bad_requests, large_objects,
      large_objects_take_no_memory, chunked_upload, many_callers_at_once, no_atoms_from_outside].
 
-suite() -> [{timetrap, {seconds, 120}}].
+suite() -> [{timetrap, {minutes, 5}}].
 
 init_per_suite(Config) -> ringtail_test_clusters:start(Config).
 

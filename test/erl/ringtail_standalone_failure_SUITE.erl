@@ -16,7 +16,7 @@ all() ->
      companion_killed_while_a_body_passes, primary_down, cluster_out_of_reach_and_back,
      clusters_change_in_a_console].
 
-suite() -> [{timetrap, {seconds, 120}}].
+suite() -> [{timetrap, {minutes, 5}}].
 
 init_per_suite(Config) -> ringtail_test_clusters:start(Config).
 
@@ -62,7 +62,7 @@ companion_killed(Config) ->
     ?assertMatch({200, _, _}, get(Config, "/explore/clusters/prod/preflist")).
 
 %% A clear error or success, and success before long.
-again(Request) -> again(Request, 20).
+again(Request) -> again(Request, 600).
 
 again(Request, Left) ->
     case Request() of

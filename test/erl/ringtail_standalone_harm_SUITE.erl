@@ -20,7 +20,7 @@ all() ->
      a_location_names_the_cluster_by_its_uuid_or_is_not_given,
      no_password_in_reports_of_crashes, frames_of_any_kind_leave_the_companion_alive].
 
-suite() -> [{timetrap, {seconds, 120}}].
+suite() -> [{timetrap, {minutes, 5}}].
 
 init_per_suite(Config) -> ringtail_test_standalone:start(Config).
 
@@ -70,7 +70,7 @@ clients_that_do_not_read_keep_nobody_waiting(Config) ->
 
 a_client_that_pauses_is_told_408(Config) ->
     Url = object(Config, "paused"),
-    ok = rpc(vm(Config), application, set_env, [ringtail, client_pause, 500]),
+    ok = rpc(vm(Config), application, set_env, [ringtail, client_pause, 2000]),
     try
         [begin
              Socket = connect(Url, []),

@@ -22,7 +22,7 @@ all() ->
      paths_of_another_shape_are_told_so, what_is_accepted_with_parameters_is_served,
      what_webmachine_refuses_is_told_in_json].
 
-suite() -> [{timetrap, {seconds, 120}}].
+suite() -> [{timetrap, {minutes, 5}}].
 
 init_per_suite(Config) -> ringtail_test_standalone:start(Config).
 

@@ -12,7 +12,7 @@ all() ->
      status_over_http, counters_count_decisions, what_runs_elsewhere_is_relayed, metrics_over_http,
      page_over_http, other_methods_are_refused].
 
-suite() -> [{timetrap, {seconds, 60}}].
+suite() -> [{timetrap, {minutes, 5}}].
 
 init_per_suite(Config) ->
     C = ringtail_test_cluster:bare(#{nodes => 2, ring_size => 8,

@@ -69,7 +69,7 @@ serving(C, Node) ->
                  Unpublished =:= [] orelse {Node, Unpublished}
          end).
 
-wait(Condition) -> wait(Condition, 20000).
+wait(Condition) -> wait(Condition, 60000).
 
 wait(Condition, Milliseconds) ->
     wait_until(Condition, erlang:monotonic_time(millisecond) + Milliseconds).

@@ -47,7 +47,7 @@ script(Config, Line) ->
     File.
 
 wait(Condition) ->
-    wait(Condition, 5000).
+    wait(Condition, 60000).
 
 wait(Condition, Left) ->
     case Condition() of

@@ -4,7 +4,7 @@
 
 -export([start/0, request/2, request/3, request/4, header/2, json/1, raw/2]).
 
--define(TIMEOUT, 30000).
+-define(TIMEOUT, 60000).
 
 start() ->
     {ok, _} = application:ensure_all_started(ssl),

@@ -78,7 +78,7 @@ serve(Module, Socket, Table, Script) ->
 spawn_handshake(Transport, Table, Script) ->
     Worker = spawn_link(fun() ->
                                 receive go -> ok end,
-                                case ssl:handshake(Transport, 5000) of
+                                case ssl:handshake(Transport, 60000) of
                                     {ok, Socket} ->
                                         Conn = ets:update_counter(Table, accepted, 1) - 1,
                                         ets:update_counter(Table, open, 1),

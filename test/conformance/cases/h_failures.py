@@ -7,7 +7,7 @@ from conform.case import TYPE, Case, erl_bucket, key_preflist, native, preflist,
 
 TEXT = {"Content-Type": "text/plain"}
 # The promise is one second for a primary that died and two for one that came back; the machine may be busy with others.
-DEATH_S, RETURN_S = 5, 10
+DEATH_S, RETURN_S = 30, 60
 
 
 class Failures(Case):

@@ -132,7 +132,7 @@ class Case(unittest.TestCase):
             thread.join()
         return raised
 
-    def eventually(self, condition, what, seconds=20):
+    def eventually(self, condition, what, seconds=60):
         from .cluster import await_true
         await_true(condition, what, seconds)
 

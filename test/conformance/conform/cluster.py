@@ -3,7 +3,7 @@ import time
 
 from . import erl, http
 
-SETTLE_S = 30
+SETTLE_S = 120
 
 
 class Node:

@@ -211,7 +211,9 @@ fn refreshes_keep_their_distance_and_only_one_is_in_flight() {
         }
     });
     let asked: usize = (0..3).map(|node| cluster.log(node).len()).sum();
-    assert!((2..=11).contains(&asked), "16 threads asked for news all the time; {asked} questions");
+    // One at once, and one for each tenth of a second that it took.
+    let most = 1 + usize::try_from(start.elapsed().as_millis()).unwrap() / 100;
+    assert!(asked >= 2 && asked <= most, "16 threads asked all the time; {asked} of {most}");
 }
 
 #[test]

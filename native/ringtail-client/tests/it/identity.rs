@@ -15,7 +15,7 @@ fn other(nodes: usize) -> Cluster {
 fn an_address_taken_over_by_a_node_of_another_cluster_is_sent_no_write() {
     let cluster = Cluster::start(3);
     let watched =
-        Watched::with(Config::new([cluster.url(0)]).unwrap().timeout(Duration::from_millis(800)));
+        Watched::with(Config::new([cluster.url(0)]).unwrap().timeout(Duration::from_secs(3)));
     let name = owned_by(&cluster, 1);
     put(&watched.client, &name, b"x");
     let stranger = other(1);
@@ -55,7 +55,7 @@ fn an_address_taken_over_by_a_node_of_another_cluster_is_sent_no_write() {
 fn an_address_taken_over_by_another_node_of_the_same_cluster_is_sent_no_write() {
     let cluster = Cluster::start(3);
     let watched =
-        Watched::with(Config::new([cluster.url(0)]).unwrap().timeout(Duration::from_millis(800)));
+        Watched::with(Config::new([cluster.url(0)]).unwrap().timeout(Duration::from_secs(3)));
     let name = owned_by(&cluster, 1);
     put(&watched.client, &name, b"x");
     let port = cluster.port(1);

@@ -74,7 +74,7 @@ pub fn owned_by(cluster: &Cluster, node: usize) -> ObjectName {
 
 /// Waits until something holds.
 pub fn eventually(what: &str, holds: impl Fn() -> bool) {
-    for _ in 0..500 {
+    for _ in 0..6000 {
         if holds() {
             return;
         }

@@ -119,7 +119,7 @@ fn a_cluster_that_cannot_serve_is_not_waited_for_longer_than_patience() {
         let error = client.pass(pass(method, PassTo::Object(&name)), content).unwrap_err();
         assert_eq!(error.code(), "unavailable", "{error}");
     }
-    assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(19), "{:?}", begun.elapsed());
     (0..3).for_each(|node| cluster.kill(node));
     assert!(client.pass(pass("GET", PassTo::Document("/topology")), None).is_err());
     let unknown = client.properties_within(
@@ -129,7 +129,7 @@ fn a_cluster_that_cannot_serve_is_not_waited_for_longer_than_patience() {
         Duration::from_millis(300),
     );
     assert!(unknown.is_err());
-    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(39), "{:?}", begun.elapsed());
 }
 
 #[test]

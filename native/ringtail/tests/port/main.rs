@@ -8,7 +8,8 @@ use std::time::Duration;
 use ringtail_core::{Keyfun, hash_key};
 use support::{Port, atom, binary, error, frame, list, number, tuple};
 
-const AT_ONCE: Duration = Duration::from_secs(1);
+/// A deadline, for a machine with much else to do.
+const AT_ONCE: Duration = Duration::from_secs(30);
 
 fn chash(key: &[u8]) -> Vec<eetf::Term> {
     vec![binary("t"), binary("b"), binary(key), atom("std")]
@@ -70,7 +71,7 @@ fn garbage_ends_it_with_a_message() {
     ] {
         let mut port = Port::start();
         port.send_bytes(garbage);
-        let (status, said) = port.ended(AT_ONCE * 5);
+        let (status, said) = port.ended(AT_ONCE);
         assert_eq!(status.code(), Some(2), "{said}");
         assert!(said.starts_with("ringtail port: a frame "), "{said}");
     }
