@@ -31,6 +31,7 @@ pub mod keys;
 mod names;
 mod node;
 mod preflist;
+pub mod question;
 mod ring;
 mod ring_builder;
 mod ring_size;

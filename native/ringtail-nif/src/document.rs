@@ -1,15 +1,12 @@
 //! JSON documents as binaries.
 
-use ringtail_core::{ClusterPreflist, KeyPreflist, RingSummary};
+use ringtail_core::question;
 use rustler::{Env, Term};
 use serde::Serialize;
 
 use crate::args::{self, Asked};
-use crate::fault::{Failure, Fault, answer, binary};
-
-mod atoms {
-    rustler::atoms! { cluster_preflist, ring_summary, ring_summary_owners, preflist, primaries }
-}
+use crate::fault::{Failure, answer, binary};
+use crate::terms::Given;
 
 /// Dirty: a document grows with the ring. Kinds: `cluster_preflist`, `ring_summary`,
 /// `ring_summary_owners`.
@@ -19,18 +16,7 @@ fn document<'a>(env: Env<'a>, ring: Term<'a>, kind: Term<'a>) -> Term<'a> {
 }
 
 fn ring_document<'a>(env: Env<'a>, ring: Term<'a>, kind: Term<'a>) -> Result<Term<'a>, Failure> {
-    let loaded = args::ring(ring)?;
-    let ring = loaded.ring();
-    if atoms::cluster_preflist() == kind {
-        json(env, &ClusterPreflist::of(ring))
-    } else if atoms::ring_summary() == kind {
-        json(env, &RingSummary::of(ring, false))
-    } else if atoms::ring_summary_owners() == kind {
-        json(env, &RingSummary::of(ring, true))
-    } else {
-        Err(Fault::Argument("document", "cluster_preflist, ring_summary or ring_summary_owners")
-            .into())
-    }
+    json(env, &question::ring_document(&Given(kind), args::ring(ring)?.ring())?)
 }
 
 /// Dirty: JSON of one key's `preflist` (with fallbacks) or `primaries` (owners, up or not).
@@ -49,16 +35,8 @@ fn key_document<'a>(
 ) -> Term<'a> {
     let asked = args::asked(ring, bucket_type, bucket, key, keyfun, n);
     let made = asked.and_then(|Asked { loaded, hash, n, .. }| {
-        let ring = loaded.ring();
         let up = args::up_nodes(loaded, up)?;
-        let document = if atoms::preflist() == kind {
-            KeyPreflist::of(ring, &hash, n, &up)?
-        } else if atoms::primaries() == kind {
-            KeyPreflist::primaries_of(ring, &hash, n, &up)?
-        } else {
-            return Err(Fault::Argument("document", "preflist or primaries").into());
-        };
-        json(env, &document)
+        json(env, &question::key_document(&Given(kind), loaded.ring(), &hash, n, &up)?)
     });
     answer(env, made)
 }

@@ -1,6 +1,7 @@
 //! The one place where a failure becomes an Erlang term.
 
-use ringtail_core::topology::{CanonicalError, TokenError};
+use ringtail_core::question::Refusal;
+use ringtail_core::topology::CanonicalError;
 use ringtail_core::{DecodeError, NValError};
 use rustler::{Atom, Encoder, Env, NewBinary, Term};
 
@@ -11,22 +12,14 @@ mod atoms {
 /// Every way a call can fail without a panic.
 #[derive(Debug)]
 pub enum Fault {
-    /// An argument has the wrong type or is out of range: its name and what was expected.
-    Argument(&'static str, &'static str),
+    /// The question itself makes no sense.
+    Refused(Refusal),
     /// The ring handle is no resource of this library: of another version of it, or no handle at
     /// all.
     ForeignRing,
     /// The answer holds a node whose name is no atom of this VM, so that the node cannot be one it
     /// ever spoke to.
     UnknownNode(String),
-    /// The bytes are no ring.
-    Decode(DecodeError),
-    /// The n_val does not fit the ring.
-    NVal(NValError),
-    /// The text is no topology token.
-    Token(TokenError),
-    /// The text is no canonical form of a topology.
-    Canonical(CanonicalError),
     /// A document could not be written; never expected, and still no reason to panic.
     Document(serde_json::Error),
 }
@@ -35,29 +28,24 @@ pub enum Fault {
 /// fraction of a microsecond, and a fault by value would make each of them a copy of many words.
 pub type Failure = Box<Fault>;
 
-impl From<DecodeError> for Failure {
-    fn from(error: DecodeError) -> Self {
-        Box::new(Fault::Decode(error))
+impl From<Refusal> for Failure {
+    #[cold]
+    fn from(refusal: Refusal) -> Self {
+        Box::new(Fault::Refused(refusal))
     }
 }
 
-impl From<NValError> for Failure {
-    fn from(error: NValError) -> Self {
-        Box::new(Fault::NVal(error))
-    }
+macro_rules! refused {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Refusal::from(error).into()
+            }
+        })*
+    };
 }
 
-impl From<TokenError> for Failure {
-    fn from(error: TokenError) -> Self {
-        Box::new(Fault::Token(error))
-    }
-}
-
-impl From<CanonicalError> for Failure {
-    fn from(error: CanonicalError) -> Self {
-        Box::new(Fault::Canonical(error))
-    }
-}
+refused!(DecodeError, NValError, CanonicalError);
 
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
@@ -68,30 +56,22 @@ impl From<serde_json::Error> for Failure {
 impl Fault {
     fn code(&self) -> &'static str {
         match self {
-            Self::Argument(..) => "bad_argument",
+            Self::Refused(refusal) => refusal.code(),
             Self::ForeignRing => "foreign_ring",
             Self::UnknownNode(_) => "unknown_node",
-            Self::Decode(error) => error.code(),
-            Self::NVal(error) => error.code(),
-            Self::Token(error) => error.code(),
-            Self::Canonical(error) => error.code(),
             Self::Document(_) => "document",
         }
     }
 
     fn detail(&self) -> String {
         match self {
-            Self::Argument(name, expected) => format!("{name} must be {expected}"),
+            Self::Refused(refusal) => refusal.to_string(),
             Self::ForeignRing => {
                 "the ring handle is not one of this version of ringtail_nif: load the ring again"
                     .to_owned()
             }
             // The name itself, so that a caller can compare it.
             Self::UnknownNode(name) => name.clone(),
-            Self::Decode(error) => error.to_string(),
-            Self::NVal(error) => error.to_string(),
-            Self::Token(error) => error.to_string(),
-            Self::Canonical(error) => error.to_string(),
             Self::Document(error) => format!("the document could not be written: {error}"),
         }
     }

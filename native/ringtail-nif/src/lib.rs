@@ -29,6 +29,7 @@ mod library;
 mod loaded;
 mod lookup;
 mod owners;
+mod terms;
 mod topology;
 mod work;
 

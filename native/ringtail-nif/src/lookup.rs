@@ -1,12 +1,15 @@
 //! Rings, hashes, primaries and preflists.
 
-use ringtail_core::{KeyHash, MemberStatus, NodeId, Position, PreflistEntry, PreflistKind, Ring};
+use ringtail_core::{
+    KeyHash, MemberStatus, NodeId, Position, PreflistEntry, PreflistKind, Ring, question,
+};
 use rustler::{Atom, Encoder, Env, ResourceArc, Term};
 
 use crate::args::{self, Asked};
 use crate::fault::{Failure, answer, binary, whole};
 use crate::loaded::LoadedRing;
 use crate::owners::{Pairs, annotated_places, kind_atom, places};
+use crate::terms::Given;
 use crate::work::Work;
 
 mod atoms {
@@ -25,7 +28,7 @@ fn ring_load<'a>(env: Env<'a>, bytes: Term<'a>) -> Term<'a> {
 }
 
 fn load<'a>(env: Env<'a>, bytes: Term<'a>) -> Result<Term<'a>, Failure> {
-    let ring = Ring::decode(&args::bytes(bytes, "ring")?)?;
+    let ring = Ring::decode(question::bytes(&Given(bytes), "ring")?)?;
     Ok(ResourceArc::new(LoadedRing::new(env, ring)).encode(env))
 }
 
@@ -96,117 +99,90 @@ fn owners<'a>(env: Env<'a>, ring: Term<'a>) -> Term<'a> {
     )
 }
 
-#[rustler::nif]
-fn chash<'a>(
-    env: Env<'a>,
-    bucket_type: Term<'a>,
-    bucket: Term<'a>,
-    key: Term<'a>,
-    keyfun: Term<'a>,
-) -> Term<'a> {
-    let hashed = hash(bucket_type, bucket, key, keyfun);
-    answer(
-        env,
-        hashed.map(|(hash, work)| {
-            work.account(env);
-            binary(env, hash.as_bytes())
-        }),
-    )
-}
-
-#[rustler::nif(schedule = "DirtyCpu")]
-fn chash_dirty<'a>(
-    env: Env<'a>,
-    bucket_type: Term<'a>,
-    bucket: Term<'a>,
-    key: Term<'a>,
-    keyfun: Term<'a>,
-) -> Term<'a> {
-    let hashed = hash(bucket_type, bucket, key, keyfun);
-    answer(env, hashed.map(|(hash, _)| binary(env, hash.as_bytes())))
-}
-
-fn hash(
-    bucket_type: Term,
-    bucket: Term,
-    key: Term,
-    keyfun: Term,
-) -> Result<(KeyHash, Work), Failure> {
-    args::key_hash(bucket_type, bucket, key, args::keyfun(keyfun)?)
-}
-
-/// How the answer for one key names partitions, and who reckons with the time it takes.
+/// What runs a call for one key: the same call on a normal scheduler, or as its twin on a dirty one.
 #[derive(Clone, Copy)]
-enum Naming {
-    /// `{ok, Owners}`, by their indices: on a dirty scheduler, whose time is nobody's slice.
-    Indices,
-    /// By places on the grid, without an `ok`, if the ring lies on it; else by indices. On a normal
-    /// scheduler.
-    Places,
+enum Scheduler {
+    /// The time that the call takes is reckoned with. Partitions are named by places on the grid,
+    /// without an `ok` around the answer, if the ring lies on it; else by indices.
+    Normal,
+    /// Its time is nobody's slice. Partitions are named by their indices.
+    Dirty,
 }
 
-/// `{ok, [{Index, Node}]}`, or what [`places`] makes.
-#[rustler::nif]
-fn primaries_places<'a>(
-    env: Env<'a>,
-    ring: Term<'a>,
-    bucket_type: Term<'a>,
-    bucket: Term<'a>,
-    key: Term<'a>,
-    keyfun: Term<'a>,
-    n: Term<'a>,
-) -> Term<'a> {
-    primaries_answer(env, args::asked(ring, bucket_type, bucket, key, keyfun, n), Naming::Places)
+/// Each call for one key and its dirty twin.
+macro_rules! twins {
+    ($(
+        $(#[$about:meta])*
+        $normal:ident, $dirty:ident($($argument:ident),*): |$env:ident, $on:ident| $answer:expr;
+    )*) => {$(
+        $(#[$about])*
+        #[rustler::nif]
+        #[allow(clippy::too_many_arguments)] // those of an Erlang function, one term each
+        fn $normal<'a>(env: Env<'a>, $($argument: Term<'a>),*) -> Term<'a> {
+            let ($env, $on) = (env, Scheduler::Normal);
+            $answer
+        }
+
+        #[rustler::nif(schedule = "DirtyCpu")]
+        #[allow(clippy::too_many_arguments)]
+        fn $dirty<'a>(env: Env<'a>, $($argument: Term<'a>),*) -> Term<'a> {
+            let ($env, $on) = (env, Scheduler::Dirty);
+            $answer
+        }
+    )*};
 }
 
-#[rustler::nif(schedule = "DirtyCpu")]
-fn primaries_dirty<'a>(
-    env: Env<'a>,
-    ring: Term<'a>,
-    bucket_type: Term<'a>,
-    bucket: Term<'a>,
-    key: Term<'a>,
-    keyfun: Term<'a>,
-    n: Term<'a>,
-) -> Term<'a> {
-    primaries_answer(env, args::asked(ring, bucket_type, bucket, key, keyfun, n), Naming::Indices)
+twins! {
+    /// `{ok, Hash}`
+    chash, chash_dirty(bucket_type, bucket, key, keyfun): |env, on|
+        chash_answer(env, args::key_hash(bucket_type, bucket, key, keyfun), on);
+
+    /// `{ok, [{Index, Node}]}`, or what [`places`] makes.
+    primaries_places, primaries_dirty(ring, bucket_type, bucket, key, keyfun, n): |env, on|
+        primaries_answer(env, args::asked(ring, bucket_type, bucket, key, keyfun, n), on);
+
+    /// The primaries of a hash that riak_core computed, for keyfuns that only it knows.
+    primaries_of_hash_places, primaries_of_hash_dirty(ring, hash, n): |env, on|
+        primaries_answer(env, args::asked_by_hash(ring, hash, n), on);
+
+    /// `{ok, [{{Index, Node}, primary | fallback}]}`, or what [`annotated_places`] makes.
+    preflist_places, preflist_dirty(ring, bucket_type, bucket, key, keyfun, n, up): |env, on|
+        preflist_answer(env, args::asked(ring, bucket_type, bucket, key, keyfun, n), up, on);
+
+    /// The preflist of a hash that riak_core computed.
+    preflist_of_hash_places, preflist_of_hash_dirty(ring, hash, n, up): |env, on|
+        preflist_answer(env, args::asked_by_hash(ring, hash, n), up, on);
 }
 
-/// The primaries of a hash that riak_core computed, for keyfuns that only it knows.
-#[rustler::nif]
-fn primaries_of_hash_places<'a>(
+#[inline(always)]
+fn chash_answer<'a>(
     env: Env<'a>,
-    ring: Term<'a>,
-    hash: Term<'a>,
-    n: Term<'a>,
+    hashed: Result<(KeyHash, Work), Failure>,
+    on: Scheduler,
 ) -> Term<'a> {
-    primaries_answer(env, args::asked_by_hash(ring, hash, n), Naming::Places)
-}
-
-#[rustler::nif(schedule = "DirtyCpu")]
-fn primaries_of_hash_dirty<'a>(
-    env: Env<'a>,
-    ring: Term<'a>,
-    hash: Term<'a>,
-    n: Term<'a>,
-) -> Term<'a> {
-    primaries_answer(env, args::asked_by_hash(ring, hash, n), Naming::Indices)
+    let told = hashed.map(|(hash, work)| {
+        if let Scheduler::Normal = on {
+            work.account(env);
+        }
+        binary(env, hash.as_bytes())
+    });
+    answer(env, told)
 }
 
 #[inline(always)]
 fn primaries_answer<'a>(
     env: Env<'a>,
     asked: Result<Asked<'a>, Failure>,
-    naming: Naming,
+    on: Scheduler,
 ) -> Term<'a> {
     let answered = asked.and_then(|Asked { loaded, hash, n, work }| {
-        if let Naming::Places = naming {
+        if let Scheduler::Normal = on {
             work.naming(n).account(env);
         }
         let primaries =
             loaded.ring().primaries(&hash, n)?.map(|primary| (primary.position, primary.node));
-        match (naming, loaded.grid_step()) {
-            (Naming::Places, Some(step)) => places(env, loaded, step, primaries),
+        match (on, loaded.grid_step()) {
+            (Scheduler::Normal, Some(step)) => places(env, loaded, step, primaries),
             _ => {
                 Ok((atoms::ok(), owner_list(&mut Pairs::once(env, loaded), primaries)?).encode(env))
             }
@@ -226,82 +202,23 @@ fn owner_list<'a>(
     Ok(list(pairs.env(), owners))
 }
 
-/// `{ok, [{{Index, Node}, primary | fallback}]}`, or what [`annotated_places`] makes.
-#[rustler::nif]
-#[allow(clippy::too_many_arguments)] // the arguments of an Erlang function, one term each
-fn preflist_places<'a>(
-    env: Env<'a>,
-    ring: Term<'a>,
-    bucket_type: Term<'a>,
-    bucket: Term<'a>,
-    key: Term<'a>,
-    keyfun: Term<'a>,
-    n: Term<'a>,
-    up: Term<'a>,
-) -> Term<'a> {
-    preflist_answer(env, args::asked(ring, bucket_type, bucket, key, keyfun, n), up, Naming::Places)
-}
-
-#[rustler::nif(schedule = "DirtyCpu")]
-#[allow(clippy::too_many_arguments)]
-fn preflist_dirty<'a>(
-    env: Env<'a>,
-    ring: Term<'a>,
-    bucket_type: Term<'a>,
-    bucket: Term<'a>,
-    key: Term<'a>,
-    keyfun: Term<'a>,
-    n: Term<'a>,
-    up: Term<'a>,
-) -> Term<'a> {
-    preflist_answer(
-        env,
-        args::asked(ring, bucket_type, bucket, key, keyfun, n),
-        up,
-        Naming::Indices,
-    )
-}
-
-/// The preflist of a hash that riak_core computed.
-#[rustler::nif]
-fn preflist_of_hash_places<'a>(
-    env: Env<'a>,
-    ring: Term<'a>,
-    hash: Term<'a>,
-    n: Term<'a>,
-    up: Term<'a>,
-) -> Term<'a> {
-    preflist_answer(env, args::asked_by_hash(ring, hash, n), up, Naming::Places)
-}
-
-#[rustler::nif(schedule = "DirtyCpu")]
-fn preflist_of_hash_dirty<'a>(
-    env: Env<'a>,
-    ring: Term<'a>,
-    hash: Term<'a>,
-    n: Term<'a>,
-    up: Term<'a>,
-) -> Term<'a> {
-    preflist_answer(env, args::asked_by_hash(ring, hash, n), up, Naming::Indices)
-}
-
 fn preflist_answer<'a>(
     env: Env<'a>,
     asked: Result<Asked<'a>, Failure>,
     up: Term<'a>,
-    naming: Naming,
+    on: Scheduler,
 ) -> Term<'a> {
     let answered = asked.and_then(|Asked { loaded, hash, n, work }| {
         let up = args::up_nodes(loaded, up)?;
         let entries = loaded.ring().preflist(&hash, n, &up)?;
-        if let Naming::Places = naming {
+        if let Scheduler::Normal = on {
             let all_primary = entries.len() == n.get() as usize
                 && entries.last().is_some_and(|entry| entry.kind == PreflistKind::Primary);
             let named = work.naming(n);
             if all_primary { named } else { named.passing_by(loaded.ring().size()) }.account(env);
         }
-        match (naming, loaded.grid_step()) {
-            (Naming::Places, Some(step)) => annotated_places(env, loaded, step, &entries),
+        match (on, loaded.grid_step()) {
+            (Scheduler::Normal, Some(step)) => annotated_places(env, loaded, step, &entries),
             _ => {
                 Ok((atoms::ok(), annotated_list(&mut Pairs::once(env, loaded), &entries)?)
                     .encode(env))
@@ -337,7 +254,7 @@ fn primaries_many<'a>(
     answer(
         env,
         args::ring(ring).and_then(|loaded| {
-            let n = args::n_val(n)?;
+            let n = question::n_val(&Given(n))?;
             let mut pairs = Pairs::shared(env, loaded);
             batch(env, keys, keyfun, |hash| {
                 let primaries = loaded.ring().primaries(hash, n)?;
@@ -360,7 +277,7 @@ fn preflist_many<'a>(
     answer(
         env,
         args::ring(ring).and_then(|loaded| {
-            let n = args::n_val(n)?;
+            let n = question::n_val(&Given(n))?;
             let up = args::up_nodes(loaded, up)?;
             let mut pairs = Pairs::shared(env, loaded);
             batch(env, keys, keyfun, |hash| {
@@ -376,8 +293,10 @@ fn batch<'a>(
     keyfun: Term<'a>,
     mut each: impl FnMut(&KeyHash) -> Result<Term<'a>, Failure>,
 ) -> Result<Term<'a>, Failure> {
-    let hashes = args::key_hashes(keys, args::keyfun(keyfun)?)?;
-    let answers = hashes.map(|hash| each(&hash?)).collect::<Result<Vec<Term>, Failure>>()?;
+    let hashes = question::key_hashes(&Given(keys), &Given(keyfun))?;
+    let answers = hashes
+        .map(|hash: Result<_, Failure>| each(&hash?))
+        .collect::<Result<Vec<Term>, Failure>>()?;
     Ok(list(env, answers))
 }
 

@@ -5,7 +5,6 @@
 //! closed, so that nothing that keeps the reader can keep the process: the VM is gone then, and so
 //! is this.
 
-mod arguments;
 mod clusters;
 mod fault;
 mod lane;

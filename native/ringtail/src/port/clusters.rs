@@ -29,10 +29,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use ringtail_core::question;
 use ringtail_core::term::Term;
 use ringtail_port_codec::answer::{self, Writer};
 
-use super::arguments as args;
 use super::fault::Fault;
 use super::lane::{Cancel, Running};
 use super::output::Output;
@@ -145,7 +145,7 @@ impl Clusters {
             }
             (Operation::Topology, [handle, known, time]) => {
                 let session = self.session(handle)?;
-                let known = args::text(known, "token")?.to_owned();
+                let known = question::text(known, "token")?.to_owned();
                 let deadline = deadline(time)?;
                 let asked = Arc::clone(&session);
                 self.begin(id, &session.watch, move |out| {
@@ -283,7 +283,7 @@ fn done(out: &mut Writer) -> Result<(), Fault> {
 
 fn handle_of(term: &Term) -> Result<Handle, Fault> {
     let digest = term.binary().and_then(|bytes| bytes.try_into().ok());
-    digest.ok_or(Fault::Argument("cluster handle", "a binary of 20 bytes"))
+    digest.ok_or(Fault::argument("cluster handle", "a binary of 20 bytes"))
 }
 
 fn deadline(time: &Term) -> Result<Instant, Fault> {
@@ -291,7 +291,7 @@ fn deadline(time: &Term) -> Result<Instant, Fault> {
 }
 
 fn duration(time: &Term, name: &'static str) -> Result<Duration, Fault> {
-    let time = time.u64().ok_or(Fault::Argument(name, "a number of milliseconds"))?;
+    let time = time.u64().ok_or(Fault::argument(name, "a number of milliseconds"))?;
     Ok(Duration::from_millis(time).min(LONGEST))
 }
 

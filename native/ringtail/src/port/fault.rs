@@ -5,28 +5,21 @@ use std::any::Any;
 use std::io;
 use std::sync::Arc;
 
-use ringtail_core::topology::{CanonicalError, TokenError};
+use ringtail_core::question::Refusal;
+use ringtail_core::topology::CanonicalError;
 use ringtail_core::{DecodeError, NValError};
 
 /// Every way an operation can fail.
 #[derive(Debug)]
 pub enum Fault {
-    /// An argument has the wrong type or is out of range: its name and what was expected.
-    Argument(&'static str, &'static str),
+    /// The question itself makes no sense.
+    Refused(Refusal),
     /// The operation takes another number of arguments than it was given.
     Arity(usize),
     /// No such operation.
     UnknownOperation(String),
     /// The ring is not loaded here (any more).
     NoSuchRing,
-    /// The bytes are no ring.
-    Decode(DecodeError),
-    /// The n_val does not fit the ring.
-    NVal(NValError),
-    /// The text is no topology token.
-    Token(TokenError),
-    /// The text is no canonical form of a topology.
-    Canonical(CanonicalError),
     /// A document could not be written; never expected.
     Document(serde_json::Error),
     /// The request's frame is above the limit: its length.
@@ -59,8 +52,19 @@ macro_rules! from {
     };
 }
 
-from!(DecodeError => Decode, NValError => NVal, TokenError => Token, CanonicalError => Canonical,
-      serde_json::Error => Document, Arc<ringtail_client::Error> => Client);
+from!(Refusal => Refused, serde_json::Error => Document, Arc<ringtail_client::Error> => Client);
+
+macro_rules! refused {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Fault {
+            fn from(error: $error) -> Self {
+                Self::Refused(error.into())
+            }
+        })*
+    };
+}
+
+refused!(DecodeError, NValError, CanonicalError);
 
 impl From<ringtail_client::Error> for Fault {
     fn from(error: ringtail_client::Error) -> Self {
@@ -69,6 +73,11 @@ impl From<ringtail_client::Error> for Fault {
 }
 
 impl Fault {
+    /// An argument that is not what was expected: its name and that.
+    pub const fn argument(name: &'static str, expected: &'static str) -> Self {
+        Self::Refused(Refusal::Argument(name, expected))
+    }
+
     /// What was caught of a panic.
     pub fn of_panic(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -79,14 +88,10 @@ impl Fault {
     /// What Erlang sees as an atom.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Argument(..) => "bad_argument",
+            Self::Refused(refusal) => refusal.code(),
             Self::Arity(_) => "bad_arity",
             Self::UnknownOperation(_) => "unknown_operation",
             Self::NoSuchRing => "no_such_ring",
-            Self::Decode(error) => error.code(),
-            Self::NVal(error) => error.code(),
-            Self::Token(error) => error.code(),
-            Self::Canonical(error) => error.code(),
             Self::Document(_) => "document",
             Self::FrameTooLarge(_) => "frame_too_large",
             Self::AnswerTooLarge(_) => "answer_too_large",
@@ -103,7 +108,7 @@ impl Fault {
     /// What a person reads.
     pub fn detail(&self) -> String {
         match self {
-            Self::Argument(name, expected) => format!("{name} must be {expected}"),
+            Self::Refused(refusal) => refusal.to_string(),
             Self::Arity(given) => {
                 format!("the operation takes another number of arguments than {given}")
             }
@@ -115,10 +120,6 @@ impl Fault {
             Self::NoSuchRing => {
                 "the companion does not hold this ring (any more): load it again".to_owned()
             }
-            Self::Decode(error) => error.to_string(),
-            Self::NVal(error) => error.to_string(),
-            Self::Token(error) => error.to_string(),
-            Self::Canonical(error) => error.to_string(),
             Self::Document(error) => format!("the document could not be written: {error}"),
             Self::FrameTooLarge(length) => format!(
                 "the request has {length} bytes, and {} is the most: send it in pieces",

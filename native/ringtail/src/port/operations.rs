@@ -1,17 +1,13 @@
 //! The operations on rings, hashes and topologies: what the NIF offers, answered alike.
 
+use ringtail_core::question;
 use ringtail_core::term::Term;
-use ringtail_core::topology::{Snapshot, Token, TopologyAnswer, TopologyDigest, node_uuid};
-use ringtail_core::{
-    ClusterPreflist, Index, KeyHash, KeyPreflist, NVal, NodeId, Position, PreflistKind, Ring,
-    RingSummary, UpNodes,
-};
+use ringtail_core::topology::{TopologyAnswer, node_uuid};
+use ringtail_core::{Index, KeyHash, NVal, NodeId, Position, PreflistKind, Ring, UpNodes};
 use ringtail_port_codec::answer::Writer;
 use serde::Serialize;
 use std::sync::Arc;
-use uuid::Uuid;
 
-use super::arguments as args;
 use super::fault::Fault;
 use super::rings::{Handle, Rings};
 
@@ -89,7 +85,7 @@ pub fn perform(rings: &Rings, operation: Operation, arguments: &[Term], out: &mu
             Ok(())
         }
         (Operation::RingLoad, [handle, bytes]) => {
-            let loaded = Ring::decode(args::bytes(bytes, "ring")?)?;
+            let loaded = Ring::decode(question::bytes(bytes, "ring")?)?;
             out.u64(u64::from(loaded.size()));
             rings.insert(handle_of(handle)?, loaded);
             Ok(())
@@ -111,81 +107,70 @@ pub fn perform(rings: &Rings, operation: Operation, arguments: &[Term], out: &mu
                 Ok(())
             })
         }
-        (Operation::Document, [handle, kind]) => document(&*ring(rings, handle)?, kind, out),
+        (Operation::Document, [handle, kind]) => {
+            json(out, &question::ring_document(kind, &*ring(rings, handle)?)?)
+        }
         (Operation::KeyDocument, [handle, kind, bucket_type, bucket, key, keyfun, n, up]) => {
             let ring = ring(rings, handle)?;
-            let n = args::n_val(n)?;
-            let hash = args::key_hash([bucket_type, bucket, key], args::keyfun(keyfun)?)?;
-            let up = args::up_nodes(&ring, up)?;
-            let document = match kind.atom().as_deref() {
-                Some("preflist") => KeyPreflist::of(&ring, &hash, n, &up)?,
-                Some("primaries") => KeyPreflist::primaries_of(&ring, &hash, n, &up)?,
-                _ => return Err(Fault::Argument("document", "preflist or primaries")),
-            };
-            json(out, &document)
+            let n = question::n_val(n)?;
+            let hash = question::key_hash([bucket_type, bucket, key], keyfun)?;
+            let up = up_nodes(&ring, up)?;
+            json(out, &question::key_document(kind, &ring, &hash, n, &up)?)
         }
         (Operation::Chash, [bucket_type, bucket, key, keyfun]) => {
-            out.binary(
-                args::key_hash([bucket_type, bucket, key], args::keyfun(keyfun)?)?.as_bytes(),
-            );
+            out.binary(question::key_hash([bucket_type, bucket, key], keyfun)?.as_bytes());
             Ok(())
         }
         (Operation::Primaries, [handle, bucket_type, bucket, key, keyfun, n]) => {
             let ring = ring(rings, handle)?;
-            let n = args::n_val(n)?;
-            primaries(
-                out,
-                &ring,
-                &args::key_hash([bucket_type, bucket, key], args::keyfun(keyfun)?)?,
-                n,
-            )
+            let n = question::n_val(n)?;
+            primaries(out, &ring, &question::key_hash([bucket_type, bucket, key], keyfun)?, n)
         }
         (Operation::Preflist, [handle, bucket_type, bucket, key, keyfun, n, up]) => {
             let ring = ring(rings, handle)?;
-            let n = args::n_val(n)?;
-            let hash = args::key_hash([bucket_type, bucket, key], args::keyfun(keyfun)?)?;
-            preflist(out, &ring, &hash, n, &args::up_nodes(&ring, up)?)
+            let n = question::n_val(n)?;
+            let hash = question::key_hash([bucket_type, bucket, key], keyfun)?;
+            preflist(out, &ring, &hash, n, &up_nodes(&ring, up)?)
         }
         (Operation::PrimariesMany, [handle, keys, keyfun, n]) => {
             let ring = ring(rings, handle)?;
-            let n = args::n_val(n)?;
-            out.list(args::key_hashes(keys, args::keyfun(keyfun)?)?, |out, hash| {
+            let n = question::n_val(n)?;
+            out.list(question::key_hashes(keys, keyfun)?, |out, hash: Result<_, Fault>| {
                 primaries(out, &ring, &hash?, n)
             })
         }
         (Operation::PreflistMany, [handle, keys, keyfun, n, up]) => {
             let ring = ring(rings, handle)?;
-            let n = args::n_val(n)?;
-            let up = args::up_nodes(&ring, up)?;
-            out.list(args::key_hashes(keys, args::keyfun(keyfun)?)?, |out, hash| {
+            let n = question::n_val(n)?;
+            let up = up_nodes(&ring, up)?;
+            out.list(question::key_hashes(keys, keyfun)?, |out, hash: Result<_, Fault>| {
                 preflist(out, &ring, &hash?, n, &up)
             })
         }
         (Operation::PrimariesOfHash, [handle, hash, n]) => {
-            primaries(out, &*ring(rings, handle)?, &args::hash(hash)?, args::n_val(n)?)
+            primaries(out, &*ring(rings, handle)?, &question::hash(hash)?, question::n_val(n)?)
         }
         (Operation::PreflistOfHash, [handle, hash, n, up]) => {
             let ring = ring(rings, handle)?;
-            preflist(out, &ring, &args::hash(hash)?, args::n_val(n)?, &args::up_nodes(&ring, up)?)
+            preflist(out, &ring, &question::hash(hash)?, question::n_val(n)?, &up_nodes(&ring, up)?)
         }
         (Operation::Topology, [handle]) => topology(&*ring(rings, handle)?, out),
         (Operation::TopologyDocument, [token, canonical, up]) => {
-            let (token, canonical) = version(token, canonical)?;
-            json(out, &TopologyAnswer::full(token, canonical, &args::texts(up, "up nodes")?)?)
+            let (token, canonical) = question::version(token, canonical)?;
+            json(out, &TopologyAnswer::full(token, canonical, &question::texts(up, "up nodes")?)?)
         }
         (
             Operation::TopologyDifference,
             [from_token, from_canonical, to_token, to_canonical, up],
         ) => {
-            let from = version(from_token, from_canonical)?;
-            let to = version(to_token, to_canonical)?;
-            json(out, &TopologyAnswer::since(from, to, &args::texts(up, "up nodes")?)?)
+            let from = question::version(from_token, from_canonical)?;
+            let to = question::version(to_token, to_canonical)?;
+            json(out, &TopologyAnswer::since(from, to, &question::texts(up, "up nodes")?)?)
         }
         (Operation::NodeUuid, [cluster, node]) => {
-            let cluster: Uuid = args::text(cluster, "cluster")?
-                .parse()
-                .map_err(|_| Fault::Argument("cluster", "a UUID"))?;
-            out.binary(node_uuid(cluster, args::text(node, "node")?).to_string().as_bytes());
+            let cluster = question::cluster(cluster)?;
+            let uuid = node_uuid(cluster, question::text(node, "node")?);
+            out.binary(uuid.to_string().as_bytes());
             Ok(())
         }
         (_, arguments) => Err(Fault::Arity(arguments.len())),
@@ -194,7 +179,7 @@ pub fn perform(rings: &Rings, operation: Operation, arguments: &[Term], out: &mu
 
 fn handle_of(term: &Term) -> Result<Handle, Fault> {
     let digest = term.binary().and_then(|bytes| bytes.try_into().ok());
-    digest.ok_or(Fault::Argument("ring handle", "a binary of 20 bytes"))
+    digest.ok_or(Fault::argument("ring handle", "a binary of 20 bytes"))
 }
 
 fn ring(rings: &Rings, handle: &Term) -> Result<Arc<Ring>, Fault> {
@@ -256,18 +241,6 @@ fn ring_info(ring: &Ring, out: &mut Writer) -> Done {
     Ok(())
 }
 
-fn document(ring: &Ring, kind: &Term, out: &mut Writer) -> Done {
-    match kind.atom().as_deref() {
-        Some("cluster_preflist") => json(out, &ClusterPreflist::of(ring)),
-        Some("ring_summary") => json(out, &RingSummary::of(ring, false)),
-        Some("ring_summary_owners") => json(out, &RingSummary::of(ring, true)),
-        _ => Err(Fault::Argument(
-            "document",
-            "cluster_preflist, ring_summary or ring_summary_owners",
-        )),
-    }
-}
-
 fn json(out: &mut Writer, document: &impl Serialize) -> Done {
     out.binary(&serde_json::to_vec(document)?);
     Ok(())
@@ -275,16 +248,13 @@ fn json(out: &mut Writer, document: &impl Serialize) -> Done {
 
 /// `{Token, ClusterUuid, Canonical}`
 fn topology(ring: &Ring, out: &mut Writer) -> Done {
-    let snapshot = Snapshot::of(ring);
-    let canonical = snapshot.canonical();
-    let token = Token { ordinal: ring.rvsn_sum(), digest: TopologyDigest::of(&canonical) };
     out.tuple(3);
-    out.binary(token.to_string().as_bytes());
-    out.binary(snapshot.cluster().uuid.to_string().as_bytes());
-    out.binary(canonical.as_bytes());
+    for text in question::version_of(ring) {
+        out.binary(text.as_bytes());
+    }
     Ok(())
 }
 
-fn version<'a>(token: &Term<'a>, canonical: &Term<'a>) -> Result<(Token, &'a str), Fault> {
-    Ok((args::text(token, "token")?.parse()?, args::text(canonical, "canonical")?))
+fn up_nodes(ring: &Ring, term: &Term) -> Result<UpNodes, Fault> {
+    Ok(question::up_nodes(term, ring, |name| Some(ring.node_id(&name.atom()?)))?)
 }

@@ -3,24 +3,24 @@
 use std::path::PathBuf;
 
 use ringtail_client::{Config, TlsOptions};
+use ringtail_core::question;
 use ringtail_core::term::Term;
 
-use super::super::arguments as args;
 use super::super::fault::Fault;
 
-const EXPECTED: Fault = Fault::Argument(
+const EXPECTED: Fault = Fault::argument(
     "options",
     "a list of {user | password | cacertfile | certfile | keyfile, Binary}",
 );
 
 /// Seeds and options as a client's configuration. Nothing is connected to, no file is read.
 pub fn config(seeds: &Term, options: &Term) -> Result<Config, Fault> {
-    let mut config = Config::new(args::texts(seeds, "seeds")?)?;
+    let mut config = Config::new(question::texts(seeds, "seeds")?)?;
     let (mut user, mut password, mut tls) = (None, None, TlsOptions::default());
     let (mut certificate, mut key) = (None, None);
     for option in options.list().ok_or(EXPECTED)? {
         let [name, value] = option.tuple().ok_or(EXPECTED)?;
-        let value = args::text(&value, "an option's value")?.to_owned();
+        let value = question::text(&value, "an option's value")?.to_owned();
         match name.atom().as_deref() {
             Some("user") => user = Some(value),
             Some("password") => password = Some(value),
@@ -33,7 +33,7 @@ pub fn config(seeds: &Term, options: &Term) -> Result<Config, Fault> {
     tls.identity = match (certificate, key) {
         (Some(certificate), Some(key)) => Some((certificate, key)),
         (None, None) => None,
-        _ => return Err(Fault::Argument("options", "certfile and keyfile together, or neither")),
+        _ => return Err(Fault::argument("options", "certfile and keyfile together, or neither")),
     };
     config = config.tls(tls);
     Ok(match user {

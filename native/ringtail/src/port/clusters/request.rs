@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ringtail_client::{Content, ObjectName, Pass, PassTo};
+use ringtail_core::question;
 use ringtail_core::term::Term;
 use ringtail_port_codec::answer::Writer;
 
-use super::super::arguments as args;
 use super::super::fault::Fault;
 use super::super::output::Output;
 use super::answering::{Outcome, progress};
@@ -49,8 +49,8 @@ enum Body {
 
 /// An object's name from three binaries.
 pub fn object_name(bucket_type: &Term, bucket: &Term, key: &Term) -> Result<ObjectName, Fault> {
-    let name = ObjectName::new(args::bytes(bucket, "bucket")?, args::bytes(key, "key")?);
-    Ok(name.of_type(args::bytes(bucket_type, "type")?))
+    let name = ObjectName::new(question::bytes(bucket, "bucket")?, question::bytes(key, "key")?);
+    Ok(name.of_type(question::bytes(bucket_type, "type")?))
 }
 
 impl Job {
@@ -64,9 +64,9 @@ impl Job {
         deadline: Instant,
     ) -> Result<Self, Fault> {
         Ok(Self {
-            method: args::text(method, "method")?.to_owned(),
+            method: question::text(method, "method")?.to_owned(),
             goal: parse_goal(goal)?,
-            query: args::text(query, "query")?.to_owned(),
+            query: question::text(query, "query")?.to_owned(),
             fields: parse_fields(fields)?,
             body: parse_body(body)?,
             deadline,
@@ -125,7 +125,7 @@ fn word(out: &mut Writer, word: &str, number: u64) {
 
 fn parse_goal(goal: &Term) -> Result<Goal, Fault> {
     const EXPECTED: Fault =
-        Fault::Argument("goal", "{object, Type, Bucket, Key} or {document, Path}");
+        Fault::argument("goal", "{object, Type, Bucket, Key} or {document, Path}");
     if let Some([kind, bucket_type, bucket, key]) = goal.tuple()
         && kind.is_atom("object")
     {
@@ -133,29 +133,29 @@ fn parse_goal(goal: &Term) -> Result<Goal, Fault> {
     }
     match goal.tuple() {
         Some([kind, path]) if kind.is_atom("document") => {
-            Ok(Goal::Document(args::text(&path, "path")?.to_owned()))
+            Ok(Goal::Document(question::text(&path, "path")?.to_owned()))
         }
         _ => Err(EXPECTED),
     }
 }
 
 fn parse_fields(fields: &Term) -> Result<Vec<(String, Vec<u8>)>, Fault> {
-    const EXPECTED: Fault = Fault::Argument("fields", "a list of {Name, Value}");
+    const EXPECTED: Fault = Fault::argument("fields", "a list of {Name, Value}");
     fields
         .list()
         .ok_or(EXPECTED)?
         .map(|field| {
             let [name, value] = field.tuple().ok_or(EXPECTED)?;
             Ok((
-                args::text(&name, "a field's name")?.to_owned(),
-                args::bytes(&value, "a field's value")?.to_vec(),
+                question::text(&name, "a field's name")?.to_owned(),
+                question::bytes(&value, "a field's value")?.to_vec(),
             ))
         })
         .collect()
 }
 
 fn parse_body(body: &Term) -> Result<Body, Fault> {
-    const EXPECTED: Fault = Fault::Argument("body", "none, a binary or {stream, Length | chunked}");
+    const EXPECTED: Fault = Fault::argument("body", "none, a binary or {stream, Length | chunked}");
     if body.is_atom("none") {
         return Ok(Body::None);
     }
