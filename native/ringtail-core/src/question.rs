@@ -187,8 +187,8 @@ pub fn texts<'a>(term: &impl Argument<'a>, name: &'static str) -> Result<Vec<&'a
     elements.map(|element| text(&element, name)).collect()
 }
 
-/// The keys of a batch, `{Type, Bucket, Key}` each, hashed as they are read. A refusal is at once the
-/// caller's own error: where that is small, so is what is passed for each key.
+/// The keys of a batch, `{Type, Bucket, Key}` each, hashed as they are read. A refusal is at once
+/// the caller's own error: where that is small, so is what is passed for each key.
 pub fn key_hashes<'a, T: Argument<'a>, E: From<Refusal>>(
     keys: &T,
     keyfun: &T,

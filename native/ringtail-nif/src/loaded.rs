@@ -30,8 +30,8 @@ impl LoadedRing {
         &self.ring
     }
 
-    /// How far apart the ring's partitions are on the grid of `ringtail_grid`; `None` if they are
-    /// not on it.
+    /// How far apart the ring's partitions are on the grid of `ringtail_nif_indices`; `None` if
+    /// they are not on it.
     pub fn grid_step(&self) -> Option<u32> {
         self.grid_step
     }

@@ -99,7 +99,8 @@ fn owners<'a>(env: Env<'a>, ring: Term<'a>) -> Term<'a> {
     )
 }
 
-/// What runs a call for one key: the same call on a normal scheduler, or as its twin on a dirty one.
+/// What runs a call for one key: the same call on a normal scheduler, or as its twin on a dirty
+/// one.
 #[derive(Clone, Copy)]
 enum Scheduler {
     /// The time that the call takes is reckoned with. Partitions are named by places on the grid,

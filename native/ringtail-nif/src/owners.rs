@@ -3,7 +3,7 @@
 //! An index is a 160-bit integer, for which the NIF interface has no constructor but the external
 //! term format. Copying terms that are kept elsewhere is cheaper, and was still a third of a call
 //! for a key. Rings of usual sizes therefore answer for single keys with places on a grid, which
-//! are small integers, and `ringtail_grid` puts its literals in their stead.
+//! are small integers, and `ringtail_nif_indices` puts its literals in their stead.
 
 use ringtail_core::{Index, NodeId, Position, PreflistEntry, PreflistKind};
 use rustler::{Atom, Encoder, Env, Term};
@@ -15,9 +15,9 @@ mod atoms {
     rustler::atoms! { primary, fallback }
 }
 
-/// What `ringtail_grid:primaries/1` wants: `{Place, Node, Place, Node, Place, Node}` for three
-/// owners, which is what most buckets have, for any other number `[Node, Place, ...]`, the last
-/// first.
+/// What `ringtail_nif_indices:primaries/1` wants: `{Place, Node, Place, Node, Place, Node}` for
+/// three owners, which is what most buckets have, for any other number `[Node, Place, ...]`, the
+/// last first.
 #[inline(always)]
 pub fn places<'a>(
     env: Env<'a>,
@@ -38,8 +38,8 @@ pub fn places<'a>(
     })
 }
 
-/// What `ringtail_grid:preflist/1` wants: [`places`] for three primaries, otherwise `[Kind, Node,
-/// Place, ...]`, the last first.
+/// What `ringtail_nif_indices:preflist/1` wants: [`places`] for three primaries, otherwise `[Kind,
+/// Node, Place, ...]`, the last first.
 pub fn annotated_places<'a>(
     env: Env<'a>,
     loaded: &LoadedRing,

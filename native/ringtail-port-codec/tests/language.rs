@@ -50,10 +50,16 @@ fn ids() -> impl Strategy<Value = u64> {
 
 proptest! {
     #[test]
-    fn calls(id in ids(), operation in "[a-z_]{1,30}", arguments in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..16)) {
-        let given = tuple(vec![integer(id), atom(&operation), tuple(arguments.iter().map(|bytes| binary(bytes)).collect())]);
+    fn calls(
+        id in ids(),
+        operation in "[a-z_]{1,30}",
+        arguments in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..16),
+    ) {
+        let binaries = arguments.iter().map(|bytes| binary(bytes)).collect();
+        let given = tuple(vec![integer(id), atom(&operation), tuple(binaries)]);
         let frame = encoded(given);
-        let Request::Call { id: read, operation: named, arguments: found } = Request::parse(&frame).unwrap() else {
+        let request = Request::parse(&frame).unwrap();
+        let Request::Call { id: read, operation: named, arguments: found } = request else {
             panic!("another request");
         };
         prop_assert_eq!(read, id);
@@ -64,7 +70,11 @@ proptest! {
     }
 
     #[test]
-    fn words_about_a_request(id in ids(), count in any::<u64>(), bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+    fn words_about_a_request(
+        id in ids(),
+        count in any::<u64>(),
+        bytes in prop::collection::vec(any::<u8>(), 0..40),
+    ) {
         let frame = encoded(tuple(vec![atom("cancel"), integer(id)]));
         prop_assert_eq!(Request::parse(&frame).unwrap(), Request::Cancel { id });
         let frame = encoded(tuple(vec![atom("eof"), integer(id)]));
@@ -85,17 +95,25 @@ proptest! {
 
     #[test]
     fn a_call_cut_anywhere_is_refused(id in ids(), cut in any::<prop::sample::Index>()) {
-        let frame = encoded(tuple(vec![integer(id), atom("chash"), tuple(vec![binary(b"abc"), List::nil().into()])]));
+        let arguments = tuple(vec![binary(b"abc"), List::nil().into()]);
+        let frame = encoded(tuple(vec![integer(id), atom("chash"), arguments]));
         prop_assert!(Request::parse(&frame[..cut.index(frame.len())]).is_err());
     }
 
     #[test]
-    fn answers(id in ids(), numbers in prop::collection::vec(any::<u64>(), 0..10), index in any::<[u8; 20]>()) {
+    fn answers(
+        id in ids(),
+        numbers in prop::collection::vec(any::<u64>(), 0..10),
+        index in any::<[u8; 20]>(),
+    ) {
         let said = answered(|out| {
             answer::ok::<Infallible>(out, id, |writer| {
                 writer.tuple(3);
                 writer.integer(&index);
-                writer.list(numbers.iter(), |writer, number| { writer.u64(*number); Ok::<(), Infallible>(()) })?;
+                writer.list(numbers.iter(), |writer, number| {
+                writer.u64(*number);
+                Ok::<(), Infallible>(())
+            })?;
                 writer.atom("primary");
                 Ok(())
             }, |_| unreachable!()).unwrap();
@@ -114,15 +132,21 @@ proptest! {
             index[zeros..].to_vec()
         });
         let Term::List(List { elements: listed }) = &value[1] else { panic!("no list") };
-        prop_assert_eq!(listed.iter().map(as_big).collect::<Vec<_>>(), numbers.into_iter().map(BigInteger::from).collect::<Vec<_>>());
+        let listed: Vec<_> = listed.iter().map(as_big).collect();
+        prop_assert_eq!(listed, numbers.into_iter().map(BigInteger::from).collect::<Vec<_>>());
         prop_assert_eq!(&value[2], &atom("primary"));
     }
 
     #[test]
-    fn errors_and_progress(id in ids(), detail in ".{0,50}", bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+    fn errors_and_progress(
+        id in ids(),
+        detail in ".{0,50}",
+        bytes in prop::collection::vec(any::<u8>(), 0..40),
+    ) {
         let said = answered(|out| answer::error(out, id, "busy", &detail));
         let Term::Tuple(Tuple { elements }) = said else { panic!("no tuple") };
-        prop_assert_eq!(&elements[1..], &[atom("error"), tuple(vec![binary(b"busy"), binary(detail.as_bytes())])]);
+        let told = tuple(vec![binary(b"busy"), binary(detail.as_bytes())]);
+        prop_assert_eq!(&elements[1..], &[atom("error"), told]);
         let said = answered(|out| answer::progress(out, id, |writer| writer.binary(&bytes)));
         let Term::Tuple(Tuple { elements }) = said else { panic!("no tuple") };
         prop_assert_eq!(&elements[1..], &[atom("progress"), binary(&bytes)]);

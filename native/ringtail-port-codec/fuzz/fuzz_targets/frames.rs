@@ -1,5 +1,6 @@
-//! A stream of any bytes in pieces of any size: the same frames come out as if it came at once, and what is in them is read or
-//! refused. Run with `RUSTC_BOOTSTRAP=1 cargo fuzz run frames -- -max_total_time=60` in `native/ringtail-port-codec`.
+//! A stream of any bytes in pieces of any size: the same frames come out as if it came at once, and
+//! what is in them is read or refused. Run with `RUSTC_BOOTSTRAP=1 cargo fuzz run frames --
+//! -max_total_time=60` in `native/ringtail-port-codec`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
