@@ -7,6 +7,8 @@
 
 -compile([export_all, nowarn_export_all, {no_auto_import, [get/1]}]).
 
+-import(ringtail_test_object, [c/1]).
+
 all() ->
     [document_plus_difference_is_the_later_document, a_node_that_came_and_went_does_not_show,
      what_is_no_topology_changes_no_token, endpoints_change_the_token_everywhere,
@@ -121,8 +123,6 @@ identity_can_be_worked_out_by_anybody(Config) ->
                  proplists:get_value("x-ringtail-node", Headers)).
 
 %% ---- Helpers ----
-
-c(Config) -> proplists:get_value(cluster, Config).
 
 nodes_of(C) -> [Node || {Node, _} <- standin:urls(C)].
 

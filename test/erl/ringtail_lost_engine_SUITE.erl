@@ -6,6 +6,8 @@
 
 -compile([export_all, nowarn_export_all, {no_auto_import, [get/1]}]).
 
+-import(ringtail_test_object, [c/1]).
+
 suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
@@ -184,8 +186,6 @@ companion(Config) -> proplists:get_value(os_pid, rpc(Config, ringtail_companion,
 kill(Signal, OsPid) -> os:cmd("kill -" ++ Signal ++ " " ++ integer_to_list(OsPid)).
 
 wait(Condition) -> ringtail_test_cluster:wait(Condition).
-
-c(Config) -> proplists:get_value(cluster, Config).
 
 node_of(Config) -> hd(standin:up_nodes(c(Config))).
 

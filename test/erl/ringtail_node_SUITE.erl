@@ -6,6 +6,8 @@
 
 -compile([export_all, nowarn_export_all, {no_auto_import, [nodes/1, get/1]}]).
 
+-import(ringtail_test_object, [c/1, nodes/1, rpc/5, get/3, token/2]).
+
 all() ->
     [start_serves_and_stop_leaves_the_node_as_it_was, started_twice,
      begin_and_end_were_not_in_the_log, why_it_cannot_serve_is_said_once,
@@ -271,17 +273,5 @@ owners_are_printed_with_all_their_digits(Config) ->
     ?assertEqual(0, string:str(Text, "*")).
 
 %% ---- Inside ----
-
-c(Config) -> proplists:get_value(cluster, Config).
-
-nodes(C) -> standin:nodes(C).
-
-rpc(C, Node, M, F, A) -> standin:rpc(C, Node, M, F, A).
-
-get(C, Node, Path) -> ringtail_test_http:request(get, standin:url(C, Node) ++ Path).
-
-token(C, Node) ->
-    ringtail_test_http:header("x-ringtail-topology",
-                              get(C, Node, "/explore/clusters/default/preflist")).
 
 port(Url) -> list_to_integer(lists:last(string:tokens(Url, ":"))).

@@ -6,6 +6,8 @@
 
 -compile([export_all, nowarn_export_all, {no_auto_import, [nodes/1, get/1]}]).
 
+-import(ringtail_test_object, [c/1, nodes/1, rpc/5, get/3, token/2]).
+
 all() ->
     [a_replaced_nif_gets_the_ring_anew, a_reload_was_answered_before_the_snapshot_was_there,
      late_answers_do_not_stay_in_the_mailbox, started_while_the_ring_changes,
@@ -205,15 +207,3 @@ started_while_the_ring_changes(Config) ->
     end.
 
 %% ---- Inside ----
-
-c(Config) -> proplists:get_value(cluster, Config).
-
-nodes(C) -> standin:nodes(C).
-
-rpc(C, Node, M, F, A) -> standin:rpc(C, Node, M, F, A).
-
-get(C, Node, Path) -> ringtail_test_http:request(get, standin:url(C, Node) ++ Path).
-
-token(C, Node) ->
-    ringtail_test_http:header("x-ringtail-topology",
-                              get(C, Node, "/explore/clusters/default/preflist")).

@@ -6,6 +6,8 @@
 
 -compile([export_all, nowarn_export_all, {no_auto_import, [nodes/1]}]).
 
+-import(ringtail_test_object, [c/1, nodes/1, rpc/5, route/4, fetch/5, put/6]).
+
 suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
@@ -231,21 +233,6 @@ restart(C, Node) ->
     ok = standin:restart(C, Node),
     ok = rpc(C, Node, ringtail, start, []),
     ok = ringtail_test_cluster:all_serving(C).
-
-c(Config) -> proplists:get_value(cluster, Config).
-
-nodes(C) -> standin:nodes(C).
-
-rpc(C, Node, M, F, A) -> standin:rpc(C, Node, M, F, A).
-
-route(C, Node, Type, Key) ->
-    ringtail_test_cluster:url(standin:url(C, Node), Type, {"b", binary_to_list(Key)}).
-
-fetch(C, Node, Type, Key, Query) ->
-    ringtail_test_http:request(get, route(C, Node, Type, Key) ++ Query).
-
-put(C, Node, Type, Key, Query, Value) ->
-    ringtail_test_http:request(put, route(C, Node, Type, Key) ++ Query, [], {"text/plain", Value}).
 
 delete(C, Node, Type, Key) -> ringtail_test_http:request(delete, route(C, Node, Type, Key)).
 

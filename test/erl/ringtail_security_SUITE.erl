@@ -5,6 +5,8 @@
 
 -compile([export_all, nowarn_export_all, {no_auto_import, [nodes/1]}]).
 
+-import(ringtail_test_object, [c/1, nodes/1]).
+
 suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
@@ -111,10 +113,6 @@ refusals_read_no_object(Config) ->
     ?assert(Bytes < byte_size(Value)).
 
 %% ---- Inside ----
-
-c(Config) -> proplists:get_value(cluster, Config).
-
-nodes(C) -> standin:nodes(C).
 
 urls(Config, Scheme) -> [standin:url(c(Config), Node, Scheme) || Node <- nodes(c(Config))].
 

@@ -6,6 +6,8 @@
 
 -compile([export_all, nowarn_export_all, {no_auto_import, [get/1]}]).
 
+-import(ringtail_test_object, [c/1]).
+
 all() ->
     [metrics_are_in_the_text_format, labels_are_escaped,
      page_names_every_partition_and_no_markup_of_others,
@@ -121,8 +123,6 @@ other_methods_are_refused(Config) ->
      || Path <- ["/ringtail", "/ringtail/status", "/ringtail/metrics"]].
 
 %% ---- Helpers ----
-
-c(Config) -> proplists:get_value(cluster, Config).
 
 url(Config) ->
     [{_, Url} | _] = standin:urls(c(Config)),

@@ -1,12 +1,12 @@
-%% The cluster of the suites about the object route, and how its keys are asked for.
+%% What suites ask of their cluster, and the cluster of those about the object route.
 -module(ringtail_test_object).
 
 -include_lib("stdlib/include/assert.hrl").
 
 -compile({no_auto_import, [nodes/1]}).
 
--export([cluster/0, c/1, nodes/1, one/1, take/2, rpc/5, get/3, bucket/1, route/4, fetch/5, put/6,
-         places/3, headers_are_there/1]).
+-export([cluster/0, c/1, nodes/1, one/1, take/2, rpc/5, get/3, token/2, bucket/1, route/4,
+         fetch/5, put/6, places/3, headers_are_there/1]).
 
 cluster() ->
     Types = [{<<"t1">>, [{n_val, 1}, {allow_mult, false}]}, {<<"t3">>, [{n_val, 3}]},
@@ -26,6 +26,10 @@ take(N, List) -> lists:sublist(lists:append(lists:duplicate(N, List)), N).
 rpc(C, Node, M, F, A) -> standin:rpc(C, Node, M, F, A).
 
 get(C, Node, Path) -> ringtail_test_http:request(get, standin:url(C, Node) ++ Path).
+
+token(C, Node) ->
+    ringtail_test_http:header("x-ringtail-topology",
+                              get(C, Node, "/explore/clusters/default/preflist")).
 
 bucket("default") -> <<"b">>;
 bucket(Type) -> {list_to_binary(Type), <<"b">>}.

@@ -2,6 +2,9 @@
 -module(standin_kv_client).
 
 -export([put/4, get/3, delete/3, request/6, primaries/4, key_at/4, owners/2, port/2]).
+-export([eventually/1]).
+
+-include_lib("eunit/include/eunit.hrl").
 
 port(C, Node) ->
     #{port := Port} = uri_string:parse(standin:url(C, Node)),
@@ -43,3 +46,13 @@ key_at(C, Node, Type, Bucket, I) ->
     end.
 
 owners(C, Node) -> lists:usort([N || {_, N} <- riak_core_ring:all_owners(standin:ring(C, Node))]).
+
+%% Half a minute, on a machine with much else to do.
+eventually(Condition) -> eventually(Condition, 600).
+
+eventually(Condition, 0) -> ?assert(Condition()), ok;
+eventually(Condition, Left) ->
+    case Condition() of
+        true -> ok;
+        false -> timer:sleep(50), eventually(Condition, Left - 1)
+    end.

@@ -79,7 +79,7 @@ timeouts(C) ->
     ?assertEqual(503, status(C, "PUT", Path(below, -1), [])),
     ?assertEqual(404, status(C, "GET", Path(below, 5000), [])),
     ?assertEqual(500, status(C, "PUT", Path(above, 1 bsl 32 - 2), [])),
-    ok = eventually(fun() -> status(C, "GET", Path(above, 5000), []) =:= 200 end),
+    ok = standin_kv_client:eventually(fun() -> status(C, "GET", Path(above, 5000), []) =:= 200 end),
     %% A delete adds its 100 ms before it begins, and its own get the next.
     Delete = fun(Key, T) ->
         204 = status(C, "PUT", Path(Key, 5000), []),
@@ -119,12 +119,3 @@ lengths(C) ->
     ?assertEqual(204, put(C, node_of(C), {"n1", "b", "odd"}, <<"v">>)),
     ?assertEqual(500, status(C, "DELETE", {"n1", "b", "odd"}, [{"Content-Length", "abc"}])),
     ?assertMatch({404, _}, get(C, node_of(C), {"n1", "b", "odd"})).
-
-eventually(Condition) -> eventually(Condition, 600).
-
-eventually(Condition, 0) -> ?assert(Condition()), ok;
-eventually(Condition, Left) ->
-    case Condition() of
-        true -> ok;
-        false -> timer:sleep(50), eventually(Condition, Left - 1)
-    end.

@@ -41,7 +41,7 @@ runs_there(C) ->
     %% Held there and nowhere else.
     ok = standin:slow_node(C, N2, #{get => infinity}),
     Asked = asked(C, N1, N2, get, [Bucket, Key, []]),
-    ok = eventually(fun() -> standin:held(C, N2) =:= [get] end),
+    ok = standin_kv_client:eventually(fun() -> standin:held(C, N2) =:= [get] end),
     ?assertEqual([], standin:held(C, N1)),
     ok = standin:slow_node(C, N2, #{get => 0}),
     ?assertMatch({answer, {ok, _}}, answer(Asked)),
@@ -56,7 +56,7 @@ not_watched(C) ->
     Get = asked(C, N1, N2, get, [Bucket, Key, [{timeout, 9000}]]),
     Put = asked(C, N1, N2, put, [riak_object:new(Bucket, Key, <<"v">>), [{timeout, 9000}]]),
     Delete = asked(C, N1, N2, delete, [Bucket, Key, [{timeout, 9000}]]),
-    ok = eventually(fun() -> standin:held(C, N2) =:= [delete, get, put] end),
+    ok = standin_kv_client:eventually(fun() -> standin:held(C, N2) =:= [delete, get, put] end),
     ok = standin:kill(C, N2),
     ok = standin:settle(C),
     [?assertEqual({answer, {error, timeout}}, answer(Asked)) || Asked <- [Get, Put, Delete]],
@@ -70,7 +70,7 @@ held_answer(C) ->
     {Bucket, Key} = named(Path),
     ok = standin:slow_node(C, N2, #{answer => infinity}),
     Put = asked(C, N1, N2, put, [riak_object:new(Bucket, Key, <<"v">>), []]),
-    ok = eventually(fun() -> standin:held(C, N2) =:= [answer] end),
+    ok = standin_kv_client:eventually(fun() -> standin:held(C, N2) =:= [answer] end),
     ok = standin:slow_node(C, N2, #{answer => 0}),
     ?assertEqual({answer, ok}, answer(Put)),
     ?assertEqual({200, <<"v">>}, get(C, N2, Path)).
@@ -94,7 +94,7 @@ no_such_timer(C) ->
     Endless = [{timeout, (1 bsl 32) - 2}],
     ?assertError({exception, timeout_value, _}, ask(C, N1, N2, get, [Bucket, Key, Endless])),
     ?assertError({exception, timeout_value, _}, ask(C, N1, N2, put, [Obj, Endless])),
-    ok = eventually(fun() -> get(C, N2, Path) =:= {200, <<"v">>} end).
+    ok = standin_kv_client:eventually(fun() -> get(C, N2, Path) =:= {200, <<"v">>} end).
 
 cut_off(C) ->
     [N1, _, N3] = standin:nodes(C),
@@ -103,12 +103,3 @@ cut_off(C) ->
     Down = {error, {badrpc, nodedown}},
     ?assertEqual(Down, ask(C, N1, N3, get, [<<"b">>, <<"k">>, []])),
     ?assertEqual(Down, ask(C, N1, N3, delete, [<<"b">>, <<"k">>, []])).
-
-eventually(Condition) -> eventually(Condition, 600).
-
-eventually(Condition, 0) -> ?assert(Condition()), ok;
-eventually(Condition, Left) ->
-    case Condition() of
-        true -> ok;
-        false -> timer:sleep(50), eventually(Condition, Left - 1)
-    end.
