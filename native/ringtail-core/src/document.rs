@@ -12,8 +12,8 @@ use crate::preflist::{PreflistKind, UpNodes};
 use crate::ring::{Member, NextOwner, Ring};
 use crate::status::{MemberStatus, PendingStatus};
 
-/// The cluster preflist: a JSON object with one member per partition in ring order, index → name of
-/// the owner.
+/// The cluster preflist: a JSON object with one member per partition in ring order, from index to
+/// name of the owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterPreflist {
     /// Index and owner, in ring order.

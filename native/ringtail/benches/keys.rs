@@ -42,7 +42,7 @@ fn main() {
         let ratio = best.as_secs_f64() / hashing.as_secs_f64();
         let command = extra.map_or("keys".to_owned(), |extra| format!("keys {extra}"));
         println!(
-            "ratio {command} file→/dev/null vs hashing alone, ring {ring}: {ratio:.2} (target <= 4)"
+            "ratio {command} of a file vs hashing alone, ring {ring}: {ratio:.2} (target <= 4)"
         );
     }
 }
