@@ -144,18 +144,15 @@ decided(Kind, Located, Name, Route, RD) ->
                    Located, RD)
     end.
 
-%% The one path that every node has, and the cluster by its uuid: another cluster's node that has
-%% taken the address refuses it, where it would take `default' for itself.
 redirect(Nodes, Located, Name, RD) ->
     Scheme = wrq:scheme(RD),
     Reachable = [Address || Node <- Nodes,
                             {_, {Known, _, _, Endpoints}, _} <- Located, Known =:= Node,
                             {ok, Address} <- [ringtail_endpoints:pick(Scheme, Endpoints)]],
     case {Reachable, ringtail_remote_clusters:identity(Name)} of
-        {[{Host, Port} | _], {ok, _, Uuid, _}} ->
-            Location = ringtail_endpoints:url({Scheme, Host, Port}) ++ path(Uuid, RD),
+        {[Address | _], {ok, _, Uuid, _}} ->
             refuse(307, not_primary, "this is no node of the cluster; follow Location", Located,
-                   wrq:set_resp_header("Location", Location, RD));
+                   ringtail_redirect:location(Address, Uuid, RD));
         {[], _} ->
             Message = ["no primary publishes an ", atom_to_list(Scheme), " listener; add one to "
                        "its configuration, or {ringtail, advertise}"],
@@ -163,12 +160,6 @@ redirect(Nodes, Located, Name, RD) ->
         {_, {error, Failure}} ->
             refuse(Failure, Located, RD)
     end.
-
-path(Uuid, RD) ->
-    lists:append(["/riak/primary/clusters/", binary_to_list(Uuid),
-                  "/types/", wrq:path_info(bucket_type, RD),
-                  "/buckets/", wrq:path_info(bucket, RD), "/keys/", wrq:path_info(key, RD),
-                  lists:dropwhile(fun(C) -> C =/= $? end, wrq:raw_path(RD))]).
 
 %% ---- A key's preflist ----
 

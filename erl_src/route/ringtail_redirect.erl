@@ -3,7 +3,7 @@
 %% the half that does not.
 -module(ringtail_redirect).
 
--export([route/2, leave/3, lost/3, no_type/2]).
+-export([route/2, leave/3, lost/3, no_type/2, location/3]).
 
 -type ending() :: {halt, 100..599, ringtail_reply:reqdata()}.
 
@@ -46,10 +46,10 @@ act({refuse, no_primary}, Primaries, RD) ->
 act({redirect, Nodes}, Primaries, RD) ->
     redirect(first_reachable(Nodes, wrq:scheme(RD), []), Primaries, RD).
 
-redirect({ok, {Host, Port}}, Primaries, RD) ->
-    Location = ringtail_endpoints:url({wrq:scheme(RD), Host, Port}) ++ path(RD),
+redirect({ok, Address}, Primaries, RD) ->
+    {ok, _, Cluster, _} = ringtail_ring:identity(),
     refuse(307, not_primary, "this node is no primary of the key; follow Location", Primaries,
-           wrq:set_resp_header("Location", Location, RD));
+           location(Address, Cluster, RD));
 redirect({error, Failures}, Primaries, RD) ->
     {Code, Message} = unreachable(Failures, wrq:scheme(RD)),
     refuse(503, Code, Message, Primaries, RD).
@@ -62,14 +62,18 @@ first_reachable([Node | Nodes], Scheme, Failures) ->
 first_reachable([], _, Failures) ->
     {error, lists:reverse(Failures)}.
 
-%% The one path that every node has, whatever prefixes it is configured with, and the cluster by its
-%% uuid: a node of another cluster that took over an address refuses it.
-path(RD) ->
-    {ok, _, Cluster, _} = ringtail_ring:identity(),
-    lists:append(["/riak/primary/clusters/", binary_to_list(Cluster),
-                  "/types/", wrq:path_info(bucket_type, RD),
-                  "/buckets/", wrq:path_info(bucket, RD), "/keys/", wrq:path_info(key, RD),
-                  lists:dropwhile(fun(C) -> C =/= $? end, wrq:raw_path(RD))]).
+%% @doc The answer's Location: this object at a node of that address. It is the one path that every
+%% node has, whatever prefixes it is configured with, and the cluster by its uuid: a node of another
+%% cluster that took over the address refuses it, where it would take `default' for its own.
+-spec location({Host :: string(), inet:port_number()}, ClusterUuid :: binary(),
+               ringtail_reply:reqdata()) -> ringtail_reply:reqdata().
+location({Host, Port}, Uuid, RD) ->
+    Path = ["/riak/primary/clusters/", binary_to_list(Uuid),
+            "/types/", wrq:path_info(bucket_type, RD), "/buckets/", wrq:path_info(bucket, RD),
+            "/keys/", wrq:path_info(key, RD),
+            lists:dropwhile(fun(C) -> C =/= $? end, wrq:raw_path(RD))],
+    Node = ringtail_endpoints:url({wrq:scheme(RD), Host, Port}),
+    wrq:set_resp_header("Location", lists:append([Node | Path]), RD).
 
 unreachable(Failures, Scheme) ->
     case [Node || {Node, unreachable} <- Failures] of
