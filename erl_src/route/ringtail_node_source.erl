@@ -77,10 +77,9 @@ path_bytes(Name, RD) -> ringtail_riak_path:bytes(Name, RD).
 %% Riak KV must be up, and the engine must agree with riak_core. Before there is a ring it cannot be
 %% compared; the routes answer 503 until then, and the comparison is made up for at the first look
 %% with a ring.
-may_serve(true) ->
-    {ok, true};
-may_serve(false) ->
+may_serve(Checked) ->
     case kv_is_up() of
+        true when Checked -> {ok, true};
         true -> check(ringtail_ring_of_riak:mine());
         false -> {wait, waiting_for_riak_kv}
     end.

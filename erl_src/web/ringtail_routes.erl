@@ -122,27 +122,19 @@ look(#state{condition = Before, looks = Looks} = State) ->
             Now#state{looks = 0}
     end.
 
-look_closer(#state{condition = serving} = State) ->
-    install(State);
-look_closer(#state{origin = Origin, checked = Checked} = State) ->
+%% What serves goes on while it waits: Riak's own routes do so too.
+look_closer(#state{origin = Origin, checked = Checked, condition = Before} = State) ->
     case Origin:may_serve(Checked) of
-        {ok, Now} -> install(State#state{checked = Now});
-        {wait, For} -> State#state{condition = For};
-        {error, {Code, Detail}} -> State#state{condition = {engine_refused, Code, Detail}}
-    end.
-
-install(#state{origin = Origin, checked = false} = State) ->
-    case Origin:may_serve(false) of
-        {ok, Checked} ->
-            add(State#state{checked = Checked});
-        {wait, _} ->
+        {ok, Now} ->
+            add(State#state{checked = Now});
+        {wait, _} when Before =:= serving ->
             add(State);
+        {wait, For} ->
+            State#state{condition = For};
         {error, {Code, Detail}} ->
             remove(State#state.routes),
             State#state{condition = {engine_refused, Code, Detail}, routes = []}
-    end;
-install(State) ->
-    add(State).
+    end.
 
 %% Newest first in the list, so they are added in reverse to stand there in our order.
 add(State) ->
