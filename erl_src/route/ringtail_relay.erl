@@ -9,7 +9,7 @@
 %% with that process, and never reaches the connection's, which is mochiweb's.
 -module(ringtail_relay).
 
--export([client_element/0, client_in/1, problems/0, new/5, riak/1, call/3, work/4]).
+-export([client_element/0, client_in/1, problems/0, new/5, call/3, work/4]).
 -export_type([relay/0, answer/0, lost/0]).
 
 -define(RIAK, riak_kv_wm_object).
@@ -86,10 +86,6 @@ new(Riak, Client, [Primary | Others], Method, Timeout) ->
 point(Node, Element, Riak) ->
     {riak_client, [_, ClientId]} = element(Element, Riak),
     setelement(Element, Riak, {riak_client, [Node, ClientId]}).
-
-%% @doc The context of Riak's resource.
--spec riak(relay()) -> tuple().
-riak(#relay{riak = Riak}) -> Riak.
 
 %% ---- Callbacks ----
 

@@ -1,8 +1,7 @@
 %% @doc The object route that only primaries serve. Where this node is a primary of the key it is
 %% Riak's own object resource, callback for callback, with pr and pw defaulting to one. Elsewhere
 %% that same resource answers with its client pointed at a primary (`ringtail_relay'), or the client
-%% is sent there or refused (`ringtail_redirect');
-%% `ringtail_decide' says which.
+%% is sent there or refused (`ringtail_redirect'); `ringtail_decide' says which.
 %%
 %% The decision is taken in forbidden/2. Before it Riak has checked the parameters and who asks; in
 %% it Riak's resource reads the object. So where it is not asked, the permission is checked here by
