@@ -17,6 +17,7 @@ init([]) ->
     ok = ringtail_count:new(),
     ok = ringtail_bucket_types:new(),
     ok = ringtail_endpoint_table:new(),
+    ok = ringtail_relay_work:new(),
     {Followers, Origin} = origin(ringtail_config:mode()),
     Children = [worker(Module, []) || Module <- [ringtail_companion | Followers]],
     {ok, {{one_for_one, 10, 10}, Children ++ [worker(ringtail_routes, [Origin])]}}.

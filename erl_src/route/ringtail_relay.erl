@@ -1,24 +1,20 @@
 %% @doc The object route on a node that is no primary of the key: Riak's own resource answers here,
-%% and its client runs each get, put and delete on a primary. HTTP is handled once, by this node;
-%% what crosses is what Riak itself would send.
+%% and its gets, puts and deletes run on a primary. HTTP is handled once, by this node.
 %%
 %% Riak's client waits for the other node's answer without watching the node, for a minute by
-%% default. So what may ask it runs in a process of its own, which is given up when the node goes
-%% down. A read then goes on to the next primary; of a write it is said that nobody knows what
-%% became of it. What Riak's client leaves behind (answers that come late, a link that breaks) ends
-%% with that process, and never reaches the connection's, which is mochiweb's.
+%% default. So what may ask it runs in a process of its own (`ringtail_relay_work'), which is given
+%% up when the node goes down. A read then goes on to the next primary; of a write it is said that
+%% nobody knows what became of it. What Riak's client leaves behind (answers that come late, a link
+%% that breaks) ends with that process, and never reaches the connection's, which is mochiweb's.
 -module(ringtail_relay).
 
--export([client_element/0, client_in/1, problems/0, new/5, call/3, work/4]).
+-export([client_element/0, client_in/1, problems/0, new/5, call/3]).
 -export_type([relay/0, answer/0, lost/0]).
 
 -define(RIAK, riak_kv_wm_object).
 %% What a request gets besides the time it allows Riak. In ms.
 -define(EXTRA_MS, 5000).
-%% Room for the garbage of a get or put. In words.
--define(HEAP, 10000).
-%% Where webmachine keeps a body that was read.
--define(BODY, req_body).
+-define(WORK, ringtail_relay_work).
 
 -record(relay, {riak :: tuple(),                    % the context of Riak's resource
                 client :: pos_integer(),            % the element of it that is the client
@@ -118,13 +114,12 @@ ask(Callback, RD, #relay{primary = Primary, others = Others} = Relay) ->
 
 hand_over(Callback, RD, #relay{primary = Primary, riak = Before, method = Method} = Relay) ->
     true = erlang:monitor_node(Primary, true),
-    {Worker, Monitor} = spawn_opt(?MODULE, work, [Callback, RD, Before, get(?BODY)],
-                                  [monitor, {min_heap_size, ?HEAP}]),
+    {Worker, Monitor} = ?WORK:start(Primary, Method, Callback, RD, Before),
     Outcome = await(Worker, Monitor, Primary, max(0, Relay#relay.until - ringtail_clock:millis())),
     unwatch(Primary),
     case Outcome of
         {answer, Answer, Changes, Reply} ->
-            Riak = changed(Changes, Before),
+            Riak = ?WORK:changed(Changes, Before),
             Told = case Reply of
                        same -> RD;
                        {other, Other} -> Other
@@ -178,7 +173,7 @@ unwatch(Node) ->
 
 await(Worker, Monitor, Primary, Timeout) ->
     receive
-        {'DOWN', Monitor, process, Worker, {?MODULE, Outcome}} -> Outcome;
+        {'DOWN', Monitor, process, Worker, {?WORK, Outcome}} -> Outcome;
         {'DOWN', Monitor, process, Worker, _} -> down;      % by its link to a process there
         {nodedown, Primary} -> give_up(Worker, Monitor, down)
     after Timeout ->
@@ -189,28 +184,6 @@ await(Worker, Monitor, Primary, Timeout) ->
 give_up(Worker, Monitor, Why) ->
     exit(Worker, kill),
     receive
-        {'DOWN', Monitor, process, Worker, {?MODULE, Outcome}} -> Outcome;
+        {'DOWN', Monitor, process, Worker, {?WORK, Outcome}} -> Outcome;
         {'DOWN', Monitor, process, Worker, _} -> Why
     end.
-
-%% @doc The process that asks. Its answer is how it ends, so that one message tells either way.
--spec work(Callback :: atom(), ringtail_reply:reqdata(), Riak :: tuple(),
-           Body :: undefined | binary()) -> no_return().
-work(Callback, RD, Riak, Body) ->
-    _ = put(?BODY, Body),
-    Outcome = try ?RIAK:Callback(RD, Riak) of
-                  {Answer, RD, After} -> {answer, Answer, changes(Riak, After), same};
-                  {Answer, Told, After} -> {answer, Answer, changes(Riak, After), {other, Told}}
-              catch
-                  Class:Reason -> {raised, Class, Reason}
-              end,
-    exit({?MODULE, Outcome}).
-
-%% What one process sends the other is copied, and a request is thousands of words: so what is as it
-%% was is not sent back.
-changes(Before, After) ->
-    [{N, element(N, After)} || N <- lists:seq(1, tuple_size(After)),
-                               element(N, After) =/= element(N, Before)].
-
-changed(Changes, Before) ->
-    lists:foldl(fun({N, Element}, Riak) -> setelement(N, Riak, Element) end, Before, Changes).

@@ -67,7 +67,8 @@ a_primary_that_dies_ends_its_requests(Config) ->
     restart(C, Primary).
 
 %% Riak's client looks things up there first, and Riak's resource makes a 500 of it that the node
-%% went down. Here the resource is one that says so as soon as the node is gone.
+%% went down. Here the resource is one that says so as soon as the node is gone. No other node has
+%% its code.
 a_failure_of_a_primary_that_is_gone(Config) ->
     C = c(Config),
     [Other, Primary, Next | _] = nodes(C),
@@ -91,6 +92,9 @@ a_failure_of_a_primary_that_is_gone(Config) ->
                    rpc(C, Other, ringtail_relay, call, [forbidden, rd, Relay])
            end,
     {module, _} = rpc(C, Other, code, load_binary, [riak_kv_wm_object, "fake", Fake]),
+    Known = {other_code, rpc(C, Other, ringtail_clock, millis, [])},
+    Both = [{Node, Known} || Node <- [Primary, Next]],
+    true = rpc(C, Other, ets, insert, [ringtail_relay_work, Both]),
     ?assertEqual({lost, down, Primary}, Call('GET', [Primary])),
     ?assertEqual({lost, down, Primary}, Call('DELETE', [Primary, Next])),
     ?assertMatch({answer, served, rd, _}, Call('GET', [Primary, Next])),

@@ -2,7 +2,7 @@
 -module(ringtail_test_probe).
 
 -export([facts/0, compare/1, apl/2, primary_nodes/2, connected_to/1, heap_of/1, room_made/0]).
--export([reloaded/0, late_answers/0, replaced/2, left_at/1]).
+-export([reloaded/0, late_answers/0, replaced/2, left_at/1, running/1, carried/1]).
 %% For riak_core_ring_manager:ring_trans/2
 -export([mark/2, own/2, add_member/2, remove_member/2]).
 
@@ -98,6 +98,18 @@ left_at(Port) ->
     {connected, Pid} = erlang:port_info(Socket, connected),
     [{messages, Messages}, {monitors, Monitors}] = process_info(Pid, [messages, monitors]),
     {Messages, Monitors}.
+
+%% Processes that are in a function of this module.
+running(Module) ->
+    [Pid || Pid <- processes(),
+            {_, Stack} <- [process_info(Pid, current_stacktrace)],
+            lists:keymember(Module, 1, Stack)].
+
+%% Bytes sent to and received from another node, by the connection to it.
+carried(Node) ->
+    {Node, Port} = lists:keyfind(Node, 1, erlang:system_info(dist_ctrl)),
+    {ok, [{send_oct, Sent}, {recv_oct, Received}]} = inet:getstat(Port, [send_oct, recv_oct]),
+    {Sent, Received}.
 
 %% The least heap before, during and after a request, and after one that follows one that broke off.
 room_made() ->
