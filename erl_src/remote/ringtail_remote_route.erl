@@ -62,8 +62,9 @@ proxy(Name, Far, Timeout, RD) ->
     of
         Answer -> answered(Answer, Name, RD)
     catch
-        throw:{ringtail_body, too_large} ->
-            too_large(RD);
+        throw:{ringtail_body, {too_large, Rest}} ->
+            {Status, Told} = ringtail_body:refuse_too_large(Rest, RD),
+            {halt, Status, Told};
         throw:{ringtail_body, unreadable} ->
             {Status, Told} = ringtail_body:refuse_unreadable(RD),
             {halt, Status, Told};

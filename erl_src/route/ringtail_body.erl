@@ -6,8 +6,8 @@
 %% understood here is refused.
 -module(ringtail_body).
 
--export([framing/1, refuse_framing/3, too_large/1, refuse_too_large/1, refuse_unreadable/1,
-         ended/1]).
+-export([framing/1, refuse_framing/3, too_large/1, refuse_too_large/1, refuse_too_large/2,
+         refuse_unreadable/1, ended/1]).
 -export([whole/1, sendable/1, unread/1, drain/1, close_afterwards/0, timeout/1, too_long/1]).
 -export_type([framing/0, read/0, body/0]).
 
@@ -15,6 +15,8 @@
 %% pieces. In bytes.
 -define(HELD_BODY, 1048576).
 -define(PIECE, 65536).
+%% Where webmachine keeps a body that was read.
+-define(BODY, req_body).
 %% How much of a body that nobody wants is read, so that the client sees its answer: a connection
 %% that is closed with bytes unread is reset, and the reset can overtake the answer.
 -define(DRAIN, 67108864).
@@ -87,8 +89,21 @@ too_large(RD) ->
         _ -> false
     end.
 
+%% @doc The 413 for a body that is announced as too large. It is heard out, as far as `unread/1' does.
 -spec refuse_too_large(ringtail_reply:reqdata()) -> {413, ringtail_reply:reqdata()}.
 refuse_too_large(RD) ->
+    unread(RD),
+    too_large_answer(RD).
+
+%% @doc The 413 for a body that has turned out to be too large, and goes on with `Rest'. That must not
+%% be taken for the next request, as webmachine of Riak 2.x does.
+-spec refuse_too_large(Rest :: read() | done, ringtail_reply:reqdata()) ->
+          {413, ringtail_reply:reqdata()}.
+refuse_too_large(Rest, RD) ->
+    ok = drain(Rest),
+    too_large_answer(RD).
+
+too_large_answer(RD) ->
     Message = io_lib:format("the body is larger than ~b bytes; raise {ringtail, max_body} if that "
                             "is meant", [ringtail_config:max_body()]),
     {{halt, 413}, Told, _} = ringtail_reply:refuse(413, body_too_large, Message, RD, none),
@@ -117,24 +132,39 @@ ended(RD) ->
 
 %% ---- Reading ----
 
-%% @doc Has webmachine read all of the body for Riak, which then finds it read. One without a length
-%% is counted as it comes.
+%% @doc Reads all of the body for Riak, which then finds it read. One without a length is counted as
+%% it comes.
 -spec whole(ringtail_reply:reqdata()) ->
           {ok, ringtail_reply:reqdata()} | {refuse, 400 | 413, ringtail_reply:reqdata()}.
 whole(RD) ->
     Limited = wrq:set_max_recv_body(ringtail_config:max_body(), RD),
-    try wrq:req_body(Limited) of
-        _ -> {ok, Limited}
+    try
+        ok = read_counted(framing(RD), is_read(RD), Limited),
+        {ok, Limited}
     catch
-        exit:"request body too large" -> refused(refuse_too_large(RD));
+        throw:{?MODULE, {too_large, Rest}} -> refused(refuse_too_large(Rest, RD));
         _:_ -> refused(refuse_unreadable(RD))
     end.
+
+%% webmachine would count too, but not tell where it stopped.
+read_counted({ok, chunked}, false, RD) ->
+    _ = put(?BODY, gathered(limited(pieces(RD), ringtail_config:max_body()), [])),
+    ok;
+read_counted(_, _, RD) ->
+    _ = wrq:req_body(RD),
+    ok.
+
+gathered(done, Pieces) ->
+    iolist_to_binary(lists:reverse(Pieces));
+gathered(Read, Pieces) ->
+    {Data, Next} = Read(),
+    gathered(Next, [Data | Pieces]).
 
 refused({Status, Told}) -> {refuse, Status, Told}.
 
 %% @doc The request's body as it is sent on: read where it is small, otherwise a fun that reads it
 %% in pieces. Reading one that turns out to be larger than allowed throws `{ringtail_body,
-%% too_large}', and one that does not come as it says `{ringtail_body, unreadable}'.
+%% {too_large, Rest}}', and one that does not come as it says `{ringtail_body, unreadable}'.
 -spec sendable(ringtail_reply:reqdata()) -> body().
 sendable(RD) ->
     case {framing(RD), is_read(RD)} of
@@ -148,7 +178,7 @@ sendable(RD) ->
 
 %% webmachine has read the body if it had to check its digest, and keeps what was read of it.
 is_read(RD) ->
-    get(req_body) =/= undefined orelse wrq:get_req_header("Content-MD5", RD) =/= undefined.
+    get(?BODY) =/= undefined orelse wrq:get_req_header("Content-MD5", RD) =/= undefined.
 
 read_whole(RD) -> readable(fun() -> wrq:req_body(RD) end).
 
@@ -170,7 +200,7 @@ limited(Read, Left) ->
     fun() ->
             {Data, Next} = Read(),
             case Left - iolist_size(Data) of
-                Over when Over < 0 -> throw({?MODULE, too_large});
+                Over when Over < 0 -> throw({?MODULE, {too_large, Next}});
                 _ when Next =:= done -> {Data, done};
                 Rest -> {Data, limited(Next, Rest)}
             end

@@ -14,7 +14,7 @@ suite() -> [{timetrap, {minutes, 5}}].
 all() ->
     [proxied_as_if_served_here, siblings_and_conditions_through_a_proxy,
      large_bodies_through_a_proxy, redirect_keeps_path_and_query, rings_that_disagree,
-     pr_and_pw_default_to_one, body_over_the_limit, a_connection_has_its_heap_back,
+     pr_and_pw_default_to_one, body_over_the_limit, a_refused_body_is_no_request, a_connection_has_its_heap_back,
      topology_and_differences, killed_primary_n_val_1, n_val_3_with_primaries_down].
 
 init_per_suite(Config) ->
@@ -142,6 +142,22 @@ body_over_the_limit(Config) ->
          ?assertMatch({204, _, _}, chunked(C, Node, <<"limit">>, 100000))
      end || Node <- [Primary, Other]],
     [ok = rpc(C, Node, application, unset_env, [ringtail, max_body]) || Node <- nodes(C)].
+
+%% webmachine of Riak 2.x leaves what is left of it on the connection.
+a_refused_body_is_no_request(Config) ->
+    C = c(Config),
+    {Primary, Other} = places(C, "t1", <<"refused">>),
+    Set = fun(App, Key, Value) ->
+                  [ok = rpc(C, Node, application, set_env, [App, Key, Value]) || Node <- nodes(C)]
+          end,
+    _ = Set(ringtail, max_body, 100000),
+    [begin
+         _ = Set(webmachine, flushes, Flushes),
+         ok = ringtail_test_refused:bodies(route(C, Node, "t1", <<"refused">>),
+                                           route(C, Node, "t1", <<"smuggled">>))
+     end || Flushes <- [true, false], Node <- [Primary, Other]],
+    [ok = rpc(C, Node, application, unset_env, [App, Key])
+     || Node <- nodes(C), {App, Key} <- [{ringtail, max_body}, {webmachine, flushes}]].
 
 chunked(C, Node, Key, Size) ->
     #{path := Path} = uri_string:parse(Url = route(C, Node, "t1", Key)),

@@ -16,7 +16,7 @@
 
 all() ->
     [clients_that_stall_in_a_body_keep_nobody_waiting,
-     clients_that_do_not_read_keep_nobody_waiting, a_client_that_pauses_is_told_408,
+     clients_that_do_not_read_keep_nobody_waiting, a_refused_body_is_no_request, a_client_that_pauses_is_told_408,
      a_location_names_the_cluster_by_its_uuid_or_is_not_given,
      no_password_in_reports_of_crashes, frames_of_any_kind_leave_the_companion_alive].
 
@@ -100,6 +100,16 @@ a_client_that_pauses_is_told_408(Config) ->
         ok = rpc(vm(Config), application, unset_env, [ringtail, client_pause])
     end,
     none_left(Config).
+
+a_refused_body_is_no_request(Config) ->
+    Vm = vm(Config),
+    ok = rpc(Vm, application, set_env, [ringtail, max_body, 100000]),
+    [begin
+         ok = rpc(Vm, application, set_env, [webmachine, flushes, Flushes]),
+         ok = ringtail_test_refused:bodies(object(Config, "refused"), object(Config, "smuggled"))
+     end || Flushes <- [true, false]],
+    [ok = rpc(Vm, application, unset_env, [App, Key])
+     || {App, Key} <- [{ringtail, max_body}, {webmachine, flushes}]].
 
 %% ---- Identity and secrets ----
 

@@ -55,9 +55,19 @@ stream(State, MaxHunk) ->
 %% max_flush_bytes. False: something is left, the answer must announce that the
 %% connection closes, and mochiweb closes it. A length that cannot be read
 %% fails, whatever the answer was to be, as on a real node. A client that waits
-%% for "100 Continue" and was not told so is taken to send no body.
+%% for "100 Continue" and was not told so is taken to send no body. With the
+%% environment variable `flushes' set to false as Riak 2.x: nothing is read off,
+%% and who began to read is taken to have read to the end.
 -spec drain(#wm_reqstate{}) -> boolean().
 drain(State) ->
+    case application:get_env(webmachine, flushes, true) of
+        true -> read_off(State);
+        false ->
+            _ = get(?PROGRESS) =/= undefined andalso put(mochiweb_request_recv, true),
+            true
+    end.
+
+read_off(State) ->
     Max = application:get_env(webmachine, max_flush_bytes, 64 * 1024 * 1024),
     Finished =
         case get(?PROGRESS) of
