@@ -89,14 +89,15 @@ too_large(RD) ->
         _ -> false
     end.
 
-%% @doc The 413 for a body that is announced as too large. It is heard out, as far as `unread/1' does.
+%% @doc The 413 for a body that is announced as too large. It is heard out, as far as `unread/1'
+%% does.
 -spec refuse_too_large(ringtail_reply:reqdata()) -> {413, ringtail_reply:reqdata()}.
 refuse_too_large(RD) ->
     unread(RD),
     too_large_answer(RD).
 
-%% @doc The 413 for a body that has turned out to be too large, and goes on with `Rest'. That must not
-%% be taken for the next request, as webmachine of Riak 2.x does.
+%% @doc The 413 for a body that has turned out to be too large, and goes on with `Rest'. That must
+%% not be taken for the next request, as webmachine of Riak 2.x does.
 -spec refuse_too_large(Rest :: read() | done, ringtail_reply:reqdata()) ->
           {413, ringtail_reply:reqdata()}.
 refuse_too_large(Rest, RD) ->

@@ -60,8 +60,10 @@ run(Primary, Method, Callback, RD, Riak, Body) ->
     exit({?MODULE, Outcome}).
 
 %% Of other callbacks it is not known that they ask. A body that is wanted back would come twice, in
-%% the answer and in the context.
-is_worth_it(Method, _, _) when Method =:= 'GET'; Method =:= 'HEAD' -> true;
+%% the answer and in the context. Riak's resource reads where it judges whether one may: that is for
+%% the node that was asked.
+is_worth_it(Method, Callback, _) when Method =:= 'GET'; Method =:= 'HEAD' ->
+    Callback =/= forbidden orelse not riak_core_security:is_enabled();
 is_worth_it(_, Callback, RD) ->
     is_writing(Callback) andalso wrq:get_qs_value("returnbody", RD) =:= undefined.
 
@@ -99,7 +101,7 @@ here_after_all(Primary, Callback, RD, Riak, Body) ->
             Body :: undefined | binary()) -> {served, outcome()} | other_code.
 serve(Code, Callback, RD, Riak, Body) ->
     case code() of
-        Code ->
+        Code when is_binary(Code) ->
             _ = process_flag(min_heap_size, ?HEAP),
             {served, brief(Callback, here(Callback, RD, Riak, Body))};
         _ ->

@@ -14,7 +14,8 @@ suite() -> [{timetrap, {minutes, 5}}].
 all() ->
     [proxied_as_if_served_here, siblings_and_conditions_through_a_proxy,
      large_bodies_through_a_proxy, redirect_keeps_path_and_query, rings_that_disagree,
-     pr_and_pw_default_to_one, body_over_the_limit, a_refused_body_is_no_request, a_connection_has_its_heap_back,
+     pr_and_pw_default_to_one, body_over_the_limit, a_refused_body_is_no_request,
+     a_connection_has_its_heap_back,
      topology_and_differences, killed_primary_n_val_1, n_val_3_with_primaries_down].
 
 init_per_suite(Config) ->

@@ -3,9 +3,9 @@
 
 -include_lib("stdlib/include/assert.hrl").
 
--compile([export_all, nowarn_export_all, {no_auto_import, [nodes/1]}]).
+-compile([export_all, nowarn_export_all]).
 
--import(ringtail_test_object, [c/1, nodes/1, rpc/5, route/4, fetch/5, put/6, places/3]).
+-import(ringtail_test_object, [c/1, rpc/5, route/4, fetch/5, put/6, places/3, served/3]).
 
 -define(WORK, ringtail_relay_work).
 -define(MIB, 1048576).
@@ -155,15 +155,6 @@ all_done(C, Node, Key) ->
     end.
 
 delete(C, Node, Key) -> ringtail_test_http:request(delete, route(C, Node, "t1", Key)).
-
-%% What it gives, and how many callbacks `Node' was asked to run meanwhile.
-served(C, Node, Fun) ->
-    Serve = {?WORK, serve, 5},
-    1 = rpc(C, Node, erlang, trace_pattern, [Serve, true, [call_count]]),
-    Result = Fun(),
-    {call_count, Count} = rpc(C, Node, erlang, trace_info, [Serve, call_count]),
-    1 = rpc(C, Node, erlang, trace_pattern, [Serve, false, [call_count]]),
-    {Result, Count}.
 
 %% Bytes that went from `Node' to `Peer' and back.
 carried(C, Node, Peer, Fun) ->

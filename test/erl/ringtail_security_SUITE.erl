@@ -5,14 +5,15 @@
 
 -compile([export_all, nowarn_export_all, {no_auto_import, [nodes/1]}]).
 
--import(ringtail_test_object, [c/1, nodes/1]).
+-import(ringtail_test_object, [c/1, nodes/1, served/3]).
 
 suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
     [http_is_refused_as_riak_does, no_or_wrong_credentials, wrong_permission,
      permitted_is_served_and_proxied_over_https,
-     redirect_stays_on_https, refusals_read_no_object].
+     redirect_stays_on_https, refusals_read_no_object,
+     the_node_that_was_asked_judges].
 
 init_per_suite(Config) ->
     Users = [{"both", "pw1", [{any, ["riak_kv.get", "riak_kv.put", "riak_kv.delete"]}]},
@@ -111,6 +112,22 @@ refusals_read_no_object(Config) ->
      end || Node <- Others],
     #{total := Bytes} = standin:traffic(C),
     ?assert(Bytes < byte_size(Value)).
+
+%% A write is judged before it goes to its primary, a read where Riak's resource reads it.
+the_node_that_was_asked_judges(Config) ->
+    C = c(Config),
+    [Primary] = standin:rpc(C, hd(nodes(C)), ringtail_test_probe, primary_nodes,
+                            [{<<"t1">>, <<"b">>}, <<"k">>]),
+    [Url | _] = [standin:url(C, Node, https) ++ ?OBJECT || Node <- nodes(C) -- [Primary]],
+    Put = fun(As) -> ringtail_test_http:request(put, Url, As, {"text/plain", <<"v">>}) end,
+    Get = fun(As) -> ringtail_test_http:request(get, Url, As) end,
+    Asked = fun(Fun, User, Password) ->
+                    served(C, Primary, fun() -> Fun(as(User, Password)) end)
+            end,
+    ?assertMatch({{204, _, _}, 1}, Asked(Put, "both", "pw1")),
+    ?assertMatch({{200, _, <<"v">>}, 0}, Asked(Get, "both", "pw1")),
+    ?assertMatch({{403, _, _}, 0}, Asked(Put, "reader", "pw2")),
+    ?assertMatch({{403, _, _}, 0}, Asked(Get, "writer", "pw3")).
 
 %% ---- Inside ----
 

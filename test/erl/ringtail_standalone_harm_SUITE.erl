@@ -16,7 +16,8 @@
 
 all() ->
     [clients_that_stall_in_a_body_keep_nobody_waiting,
-     clients_that_do_not_read_keep_nobody_waiting, a_refused_body_is_no_request, a_client_that_pauses_is_told_408,
+     clients_that_do_not_read_keep_nobody_waiting, a_refused_body_is_no_request,
+     a_client_that_pauses_is_told_408,
      a_location_names_the_cluster_by_its_uuid_or_is_not_given,
      no_password_in_reports_of_crashes, frames_of_any_kind_leave_the_companion_alive].
 

@@ -6,7 +6,7 @@
 -compile({no_auto_import, [nodes/1]}).
 
 -export([cluster/0, c/1, nodes/1, one/1, take/2, rpc/5, get/3, token/2, bucket/1, route/4,
-         fetch/5, put/6, places/3, headers_are_there/1]).
+         fetch/5, put/6, places/3, served/3, headers_are_there/1]).
 
 cluster() ->
     Types = [{<<"t1">>, [{n_val, 1}, {allow_mult, false}]}, {<<"t3">>, [{n_val, 3}]},
@@ -47,6 +47,15 @@ put(C, Node, Type, Key, Query, Value) ->
 places(C, Type, Key) ->
     Primaries = rpc(C, one(C), ringtail_test_probe, primary_nodes, [bucket(Type), Key]),
     {hd(Primaries), hd(nodes(C) -- Primaries)}.
+
+%% What it gives, and how many callbacks `Node' was asked to run meanwhile.
+served(C, Node, Fun) ->
+    Serve = {ringtail_relay_work, serve, 5},
+    1 = rpc(C, Node, erlang, trace_pattern, [Serve, true, [call_count]]),
+    Result = Fun(),
+    {call_count, Count} = rpc(C, Node, erlang, trace_info, [Serve, call_count]),
+    1 = rpc(C, Node, erlang, trace_pattern, [Serve, false, [call_count]]),
+    {Result, Count}.
 
 headers_are_there(Answer) ->
     Token = ringtail_test_http:header("x-ringtail-topology", Answer),
