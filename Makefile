@@ -20,9 +20,10 @@ test: build
 check: lint
 	@scripts/test
 
-# Format, lints, unknown calls, types.
+# Lengths, format, lints, unknown calls, types.
 lint: build
 	test/standin/build
+	scripts/lines
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	ERL_FLAGS="-pa $(CURDIR)/_build/standin/ebin" rebar3 xref

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Builds the NIF library and the companion and puts them where the Erlang side looks for them: priv/ringtail_nif-VERSION.so and
-# priv/ringtail. Run by rebar3's compile hook.
-# Copies are made beside their targets and moved over them: a library that a VM has open, or a program that runs, must never be
-# written into.
+# Builds the NIF library and the companion and puts them where the Erlang side looks for them:
+# priv/ringtail_nif-VERSION.so and priv/ringtail. Run by rebar3's compile hook. Copies are made
+# beside their targets and moved over them: a library that a VM has open, or a program that runs,
+# must never be written into.
 set -eu
 cd "$(dirname "$0")/.."
 if ! command -v cargo >/dev/null 2>&1; then
-    echo "cargo is not on the path: install Rust 1.91 or newer (https://rustup.rs), or build with the archive's files in priv/" >&2
+    echo "cargo is not on the path: install Rust 1.91 or newer (https://rustup.rs)," \
+        "or build with the archive's files in priv/" >&2
     exit 1
 fi
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Go straight to a primary of a key: fetch the map, hash, ask, follow changes. Standard library only.
+"""Go straight to a primary of a key: fetch the map, hash, ask, follow changes.
 
-    primaries.py http://127.0.0.1:8098              stores and reads 100 objects, says where they went
-    primaries.py --check client-side-hashing-vectors.json
+Standard library only.
+
+primaries.py http://127.0.0.1:8098              stores and reads 100 objects, says where they went
+primaries.py --check client-side-hashing-vectors.json
 """
+
 import hashlib
 import http.client
 import json
@@ -20,7 +23,11 @@ def binary(data):
 
 def key_hash(bucket_type, bucket, key, keyfun="std"):
     """SHA-1 of Erlang's external term format of what Riak hashes, as an integer of 160 bits."""
-    name = binary(bucket) if bucket_type == b"default" else b"\x68\x02" + binary(bucket_type) + binary(bucket)
+    name = (
+        binary(bucket)
+        if bucket_type == b"default"
+        else b"\x68\x02" + binary(bucket_type) + binary(bucket)
+    )
     term = name if keyfun == "bucketonly" else b"\x68\x02" + name + binary(key)
     return int.from_bytes(hashlib.sha1(b"\x83" + term).digest(), "big")
 
@@ -60,10 +67,21 @@ class Cluster:
             for member in document["changed"] + document["joined"]:
                 self.members[member["uuid"]] = member
             self.owners.update(document["owners"])
-        self.token, self.ring_size, self.up = document["token"], document["ring_size"], set(document["up"])
+        self.token, self.ring_size, self.up = (
+            document["token"],
+            document["ring_size"],
+            set(document["up"]),
+        )
 
     def endpoint(self, uuid):
-        return next(((e["host"], e["port"]) for e in self.members[uuid]["endpoints"] if e["protocol"] == "http"), None)
+        return next(
+            (
+                (e["host"], e["port"])
+                for e in self.members[uuid]["endpoints"]
+                if e["protocol"] == "http"
+            ),
+            None,
+        )
 
     def refresh(self):
         for uuid in random.sample(sorted(self.members), len(self.members)):
@@ -79,28 +97,39 @@ class Cluster:
     def primaries(self, bucket_type, bucket, key):
         n_val, keyfun = self.bucket_properties(bucket_type, bucket)
         increment = 2**160 // self.ring_size
-        owners = [self.owners[str(p * increment)]
-                  for p in positions(key_hash(bucket_type, bucket, key, keyfun), self.ring_size, n_val)]
+        owners = [
+            self.owners[str(p * increment)]
+            for p in positions(key_hash(bucket_type, bucket, key, keyfun), self.ring_size, n_val)
+        ]
         return list(dict.fromkeys(owners))
 
     def bucket_properties(self, bucket_type, bucket):
         kept = self.properties.get((bucket_type, bucket))
         if kept is None or kept[0] < time.monotonic():
             uuid = random.choice([u for u in self.up if self.endpoint(u)])
-            answer, body = self.ask(uuid, "GET", f"/types/{quote(bucket_type, '')}/buckets/{quote(bucket, '')}/props")
+            answer, body = self.ask(
+                uuid, "GET", f"/types/{quote(bucket_type, '')}/buckets/{quote(bucket, '')}/props"
+            )
             props = json.loads(body)["props"]
-            keyfun = {"chash_std_keyfun": "std", "chash_bucketonly_keyfun": "bucketonly"}.get(props["chash_keyfun"]["fun"])
+            keyfun = {"chash_std_keyfun": "std", "chash_bucketonly_keyfun": "bucketonly"}.get(
+                props["chash_keyfun"]["fun"]
+            )
             if keyfun is None:
-                raise RuntimeError("a custom keyfun runs on Riak's nodes only: ask any of them, with route=proxy")
+                raise RuntimeError(
+                    "a custom keyfun runs on Riak's nodes only: ask any of them, with route=proxy"
+                )
             kept = (time.monotonic() + 60, props["n_val"], keyfun)
             self.properties[bucket_type, bucket] = kept
         return kept[1:]
 
     def ask(self, uuid, method, path, body=None, headers={}):
-        """One request to one node, on a connection that is kept. A broken one is opened anew for reads only."""
+        """One request to one node, on a connection that is kept. A broken one is opened anew for
+        reads only."""
         kept = self.connections.get(uuid)
         if kept is None or (kept.host, kept.port) != self.endpoint(uuid):
-            kept = self.connections[uuid] = http.client.HTTPConnection(*self.endpoint(uuid), timeout=10)
+            kept = self.connections[uuid] = http.client.HTTPConnection(
+                *self.endpoint(uuid), timeout=10
+            )
         try:
             kept.request(method, path, body, headers)
             answer = kept.getresponse()
@@ -111,17 +140,25 @@ class Cluster:
             raise
 
     def request(self, method, bucket_type, bucket, key, body=None, headers={}):
-        path = (f"/riak/primary/clusters/default/types/{quote(bucket_type, '')}"
-                f"/buckets/{quote(bucket, '')}/keys/{quote(key, '')}")
+        path = (
+            f"/riak/primary/clusters/default/types/{quote(bucket_type, '')}"
+            f"/buckets/{quote(bucket, '')}/keys/{quote(key, '')}"
+        )
         for _ in range(5):
-            choice = [u for u in self.primaries(bucket_type, bucket, key) if u in self.up and self.endpoint(u)]
+            choice = [
+                u
+                for u in self.primaries(bucket_type, bucket, key)
+                if u in self.up and self.endpoint(u)
+            ]
             if not choice:
                 time.sleep(0.5)
                 self.refresh()
                 continue
             uuid = random.choice(choice)
             try:
-                answer, data = self.ask(uuid, method, path, body, {"X-Ringtail-Route": "local", **headers})
+                answer, data = self.ask(
+                    uuid, method, path, body, {"X-Ringtail-Route": "local", **headers}
+                )
             except (OSError, http.client.HTTPException) as broken:
                 # Nothing was sent, or nothing can have changed: another primary may be asked.
                 if method == "GET" or isinstance(broken, ConnectionRefusedError):
@@ -145,7 +182,9 @@ def check(file):
     with open(file) as vectors:
         vectors = json.load(vectors)
     for vector in vectors:
-        hash_ = key_hash(*(bytes.fromhex(vector[part]) for part in ("type", "bucket", "key")), vector["keyfun"])
+        hash_ = key_hash(
+            *(bytes.fromhex(vector[part]) for part in ("type", "bucket", "key")), vector["keyfun"]
+        )
         assert str(hash_) == vector["hash"], vector
         assert positions(hash_, vector["ring_size"], vector["n_val"]) == vector["positions"], vector
     print(f"{len(vectors)} vectors agree")
@@ -157,8 +196,14 @@ def main(seed):
     served = {}
     for number in range(100):
         key = f"python/{number} +é".encode()
-        answer, _, _ = cluster.request("PUT", b"default", b"examples", key, b"object %d" % number,
-                                       {"Content-Type": "text/plain"})
+        answer, _, _ = cluster.request(
+            "PUT",
+            b"default",
+            b"examples",
+            key,
+            b"object %d" % number,
+            {"Content-Type": "text/plain"},
+        )
         assert answer.status == 204, answer.status
         answer, data, node = cluster.request("GET", b"default", b"examples", key)
         assert (answer.status, data) == (200, b"object %d" % number), answer.status

@@ -6,6 +6,7 @@
 By default against a cluster of stand-in nodes; see README.md beside this file. Prints a line a case
 and, last, `N passed, N failed`. Exit status 0 if none failed.
 """
+
 import os
 import sys
 
@@ -44,12 +45,14 @@ def prepare(cluster):
     cluster.owners = lambda *_: owners
     first = Health("preparation")
     first.setUp()
-    first.made.clear()          # it stays until the end
+    first.made.clear()  # it stays until the end
     Health.sentinel = first.victim()
     Health.neighbour = Neighbour(first.ways, first.object_bucket, first.victim(PROBE), PROBE)
     Health.neighbour.start()
-    Health.vms = [Vm(node.name, node.url, lambda text, node=node: cluster.rpc(node, text))
-                  for node in cluster.nodes]
+    Health.vms = [
+        Vm(node.name, node.url, lambda text, node=node: cluster.rpc(node, text))
+        for node in cluster.nodes
+    ]
     if Attack.standalone:
         Health.vms.append(Vm("the VM without Riak", Attack.standalone.url, Attack.standalone.rpc))
 

@@ -7,6 +7,7 @@ By default against a cluster of stand-in nodes that it starts itself. With RINGT
 against that cluster; see README.md beside this file. Prints a line a case and, last, `N passed,
 N failed`. Exit status 0 if none failed.
 """
+
 import os
 import sys
 
@@ -17,6 +18,11 @@ sys.dont_write_bytecode = True
 from conform import runner  # noqa: E402
 
 if __name__ == "__main__":
-    sys.exit(runner.main(runner.parser("Conformance cases of Ringtail."),
-                         runner.load(HERE, "cases"), runner.run,
-                         standin_options="backend => riak_kv_eleveldb_backend"))
+    sys.exit(
+        runner.main(
+            runner.parser("Conformance cases of Ringtail."),
+            runner.load(HERE, "cases"),
+            runner.run,
+            standin_options="backend => riak_kv_eleveldb_backend",
+        )
+    )

@@ -1,4 +1,6 @@
-"""What a log of cargo test, Common Test (through rebar3), EUnit or one of our own scripts says of its tests."""
+"""What a log of cargo test, Common Test (through rebar3), EUnit or one of our own scripts says of
+its tests."""
+
 import re
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -21,8 +23,8 @@ class Log:
         self.lines = lines
         self.passed, self.failed, self.names = 0, 0, []
         self.died = False
-        self._running = None        # the program that cargo started and that has not counted yet
-        self._listing = False       # inside cargo's closing list of names
+        self._running = None  # the program that cargo started and that has not counted yet
+        self._listing = False  # inside cargo's closing list of names
         for line in lines:
             self._take(line)
         self._finished()
@@ -33,7 +35,8 @@ class Log:
             return cls([ESCAPE.sub("", line.rstrip("\n")) for line in file])
 
     def judge(self, status, counts=True):
-        """A step that broke without counting a failed test (it does not compile, say) counts as one failed."""
+        """A step that broke without counting a failed test (it does not compile, say) counts as one
+        failed."""
         if status and not self.failed:
             self.died = True
             self._fail("it ended with status %d" % status)
@@ -54,7 +57,9 @@ class Log:
         elif self._running:
             self._cargo(line)
         elif found := CT_CASE.match(line):
-            self._name("%s:%s" % found.group(1, 2), "" if found.group(3) == "FAILED" else " (skipped)")
+            self._name(
+                "%s:%s" % found.group(1, 2), "" if found.group(3) == "FAILED" else " (skipped)"
+            )
         elif found := CT_PASSED.match(line):
             self._count(found.group(1), 0)
         elif CT_RESULT.match(line):

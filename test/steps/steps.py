@@ -1,4 +1,5 @@
 """Runs steps of tests, each with its output in a log of its own, and says what failed."""
+
 import argparse
 import dataclasses
 import json
@@ -32,16 +33,25 @@ class Step:
 
 
 def main(steps, description):
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("text", nargs="*", help="only steps whose name has this in it")
-    parser.add_argument("--steps", help="a file of other steps, [[name, [command, argument...], counts]...] in JSON")
+    parser.add_argument(
+        "--steps", help="a file of other steps, [[name, [command, argument...], counts]...] in JSON"
+    )
     parser.add_argument("--logs", default="_build/test-logs", help="where the logs are written")
     options = parser.parse_args()
     if options.steps:
         with open(options.steps, encoding="utf-8") as file:
             steps = [Step(*given) for given in json.load(file)]
-    chosen = [step for step in steps if not step.counts or not options.text
-              or any(text.lower() in step.name.lower() for text in options.text)]
+    chosen = [
+        step
+        for step in steps
+        if not step.counts
+        or not options.text
+        or any(text.lower() in step.name.lower() for text in options.text)
+    ]
     if not any(step.counts for step in chosen):
         parser.error("no step has that in its name")
     return run(chosen, options.logs)
@@ -59,7 +69,11 @@ def run(steps, logs):
         log.judge(status, step.counts)
         passed, failed = passed + log.passed, failed + log.failed
         if step.counts or log.failed:
-            print("   %d passed, %d failed, %.0f s" % (log.passed, log.failed, time.monotonic() - started), flush=True)
+            print(
+                "   %d passed, %d failed, %.0f s"
+                % (log.passed, log.failed, time.monotonic() - started),
+                flush=True,
+            )
         if log.died:
             print("".join("   | %s\n" % line for line in log.lines[-TAIL:]), end="", flush=True)
         if log.failed:
@@ -75,11 +89,18 @@ def run(steps, logs):
 
 def execute(step, path, started):
     """The status that the command ended with. A terminal is shown where it is meanwhile."""
-    environment = {name: value for name, value in os.environ.items() if name not in UNWANTED} | PLAIN
+    environment = {
+        name: value for name, value in os.environ.items() if name not in UNWANTED
+    } | PLAIN
     with open(path, "wb") as output:
         try:
-            process = subprocess.Popen(step.command, stdin=subprocess.DEVNULL, stdout=output,
-                                       stderr=subprocess.STDOUT, env=environment)
+            process = subprocess.Popen(
+                step.command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment,
+            )
         except OSError as error:
             output.write(("%s\n" % error).encode())
             return 127
@@ -110,4 +131,4 @@ def show(path, seconds):
         lines = file.read().decode("utf-8", "replace").split("\n")
     said = next((line.strip() for line in reversed(lines) if line.strip()), "")
     text = "   %4.0f s  %s" % (seconds, "".join(c if c.isprintable() else " " for c in said))
-    print("\r\x1b[K" + text[:os.get_terminal_size().columns - 1], end="", flush=True)
+    print("\r\x1b[K" + text[: os.get_terminal_size().columns - 1], end="", flush=True)

@@ -1,4 +1,5 @@
 """What an attack is made of: an object not to be harmed, the same bytes by every way, and rules."""
+
 import contextlib
 import dataclasses
 import itertools
@@ -29,13 +30,14 @@ class Target:
     key: bytes
     path: str
     host: str
-    marker: str         # the path of an object that nobody may write
+    marker: str  # the path of an object that nobody may write
     is_smuggling: bool = False
 
     def head(self, method, *lines, query="", version="1.1"):
         """HOST in a line is the host that is asked."""
-        lines = [line.replace("HOST", self.host) if isinstance(line, str) else line
-                 for line in lines]
+        lines = [
+            line.replace("HOST", self.host) if isinstance(line, str) else line for line in lines
+        ]
         return head(method, self.path + query, "Host: " + self.host, *lines, version=version)
 
     def put(self, *lines, body=NEW, query=""):
@@ -52,10 +54,10 @@ class Target:
 @dataclasses.dataclass
 class Outcome:
     way: object
-    answer: object      # None: the connection ended without one
-    after: str          # of the connection: closed, usable, or what is wrong with it
-    stored: tuple       # of the object, as Riak has it
-    smuggled: bool      # whether the marker was written
+    answer: object  # None: the connection ended without one
+    after: str  # of the connection: closed, usable, or what is wrong with it
+    stored: tuple  # of the object, as Riak has it
+    smuggled: bool  # whether the marker was written
 
     @property
     def kind(self):
@@ -73,7 +75,7 @@ class Outcome:
 
 
 class Attack(Case):
-    standalone = None       # both set by the runner
+    standalone = None  # both set by the runner
     bucket_props = {"n_val": 1, "allow_mult": False}
     shared = maker = None
 
@@ -116,8 +118,11 @@ class Attack(Case):
         if answer.status == 404:
             return None
         said = ("x-riak-meta-", "x-riak-index-", "link")
-        kept = sorted(header for header in answer.headers if header[0].startswith(said)
-                      and 'rel="up"' not in header[1])
+        kept = sorted(
+            header
+            for header in answer.headers
+            if header[0].startswith(said) and 'rel="up"' not in header[1]
+        )
         return answer.status, answer.body, answer["content-type"], tuple(kept)
 
     # ---- One attack ----
@@ -139,8 +144,11 @@ class Attack(Case):
             try:
                 answer = wire.answer(method)
                 # How Riak's own route leaves a connection after nonsense is not ours to mend.
-                after = ("unknown" if way.name == "native" else
-                         wire.afterwards(way.path(bucket, self.probe), PROBE))
+                after = (
+                    "unknown"
+                    if way.name == "native"
+                    else wire.afterwards(way.path(bucket, self.probe), PROBE)
+                )
             except Silence as silence:
                 answer, after = None, str(silence)
         smuggled = target.is_smuggling and self.stored(marker) is not None
@@ -151,9 +159,11 @@ class Attack(Case):
 
     def sent(self, method, *lines, tail=b"", query="", version="1.1", smuggling=False, **more):
         """A head of these lines, and what follows it, by every way."""
+
         def build(target):
             whole = target.head(method, *lines, query=query, version=version) + tail
             return whole + target.smuggled() if smuggling else whole
+
         return self.by_every_way(build, method=method, **more)
 
     def put(self, *lines, query="", **more):

@@ -1,4 +1,5 @@
 """After each file of attacks: nothing was harmed that the attacks were not about."""
+
 from conform import erl
 
 from .attack import OLD, Attack
@@ -50,7 +51,11 @@ class Vm:
     def told(self):
         processes, longest, _ = self.look()
         return "%d processes, %d before, a queue of %d: %s" % (
-            processes, self.processes, longest, " ".join(erl.string(self.rpc(MOST)).split()))
+            processes,
+            self.processes,
+            longest,
+            " ".join(erl.string(self.rpc(MOST)).split()),
+        )
 
     def replaced(self):
         """The named processes that are others than before: somebody crashed them."""

@@ -1,4 +1,5 @@
 """Clients that do nothing odd and must be served while others attack."""
+
 import threading
 
 from conform import http

@@ -1,4 +1,5 @@
 """A VM without Riak that serves the cluster's routes beside it, as Riak Explorer does."""
+
 import os
 import shutil
 import tarfile
@@ -24,11 +25,13 @@ class Standalone:
                 tar.extractall(self.directory)
             self.controller = Controller(self.directory)
             clusters = "[{%s, [%s]}]" % (self.CLUSTER, ", ".join(quoted(seed) for seed in seeds))
-            self.url = erl.string(self.controller.evaluate(
-                "put(vm, element(2, {ok, _} = standin_bare:start(#{patches => [%s], "
-                "env => [{ringtail, [{client_pause, %d}, {clusters, %s}]}]}))), "
-                "standin_bare:url(get(vm))"
-                % (quoted(self.directory), PAUSE_MS, clusters)))
+            self.url = erl.string(
+                self.controller.evaluate(
+                    "put(vm, element(2, {ok, _} = standin_bare:start(#{patches => [%s], "
+                    "env => [{ringtail, [{client_pause, %d}, {clusters, %s}]}]}))), "
+                    "standin_bare:url(get(vm))" % (quoted(self.directory), PAUSE_MS, clusters)
+                )
+            )
             said = self.rpc("ringtail:start()")
             if said != "ok":
                 raise RuntimeError("ringtail:start() without Riak said %s" % said)
@@ -49,14 +52,15 @@ class Standalone:
         return self.controller.evaluate(
             "{ok, Tokens, _} = erl_scan:string(%s), {ok, Forms} = erl_parse:parse_exprs(Tokens), "
             "element(2, standin_bare:rpc(get(vm), erl_eval, exprs, [Forms, []]))"
-            % quoted(expression.rstrip(".") + "."))
+            % quoted(expression.rstrip(".") + ".")
+        )
 
     def stop(self):
         if self.controller:
             try:
                 self.controller.evaluate("catch standin_bare:stop(get(vm))")
             except (RuntimeError, OSError):
-                pass        # it ended before
+                pass  # it ended before
             self.controller.stop()
         shutil.rmtree(self.directory, ignore_errors=True)
 

@@ -1,4 +1,5 @@
 """The ways to one object: Riak's own route at the node that has it, and each kind of ours."""
+
 import dataclasses
 import urllib.parse
 
@@ -23,9 +24,17 @@ class Way:
 
 def ways(owner, other, standalone=None):
     """The first is Riak's own: what it does is the measure of the others."""
-    found = [Way("native", owner.url, native), Way("owner", owner.url, primary),
-             Way("relayed", other.url, primary)]
+    found = [
+        Way("native", owner.url, native),
+        Way("owner", owner.url, primary),
+        Way("relayed", other.url, primary),
+    ]
     if standalone:
-        found.append(Way("standalone", standalone.url,
-                         lambda bucket, key: primary(bucket, key, standalone.CLUSTER)))
+        found.append(
+            Way(
+                "standalone",
+                standalone.url,
+                lambda bucket, key: primary(bucket, key, standalone.CLUSTER),
+            )
+        )
     return found

@@ -1,4 +1,5 @@
 """One connection on which any bytes are sent, and what comes back on it."""
+
 import itertools
 import re
 import select
@@ -50,7 +51,7 @@ class Wire:
         try:
             self.socket.shutdown(socket.SHUT_WR)
         except OSError:
-            pass        # closed from the other side already
+            pass  # closed from the other side already
 
     def wait(self, seconds):
         """Until something comes back, at most so long."""

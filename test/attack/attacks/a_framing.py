@@ -4,10 +4,39 @@ from assault.wire import Wire
 HELLO = b"hello"
 CHUNKED = "Transfer-Encoding: chunked"
 HELLO_CHUNKED = b"5\r\nhello\r\n0\r\n\r\n"
-LENGTHS = ["5, 5", "5,5", "abc", "0x5", "-1", "-5", "5 5", "+5", "5.0", "5e0", "", " ", "5;",
-           "\u0665", "5\t5", "5\x00", "-0"]
-ENCODINGS = ["chunked, gzip", "gzip, chunked", "xchunked", "gzip", "identity", "chunked, chunked",
-             "chunked;x", "\x0bchunked", "chunked,", "chunked, identity", "", "chunkedchunked"]
+LENGTHS = [
+    "5, 5",
+    "5,5",
+    "abc",
+    "0x5",
+    "-1",
+    "-5",
+    "5 5",
+    "+5",
+    "5.0",
+    "5e0",
+    "",
+    " ",
+    "5;",
+    "\u0665",
+    "5\t5",
+    "5\x00",
+    "-0",
+]
+ENCODINGS = [
+    "chunked, gzip",
+    "gzip, chunked",
+    "xchunked",
+    "gzip",
+    "identity",
+    "chunked, chunked",
+    "chunked;x",
+    "\x0bchunked",
+    "chunked,",
+    "chunked, identity",
+    "",
+    "chunkedchunked",
+]
 # Each is what stands between the head and the end of what is sent.
 BAD_CHUNKS = {
     "no number": b"zz\r\nhello\r\n0\r\n\r\n",
@@ -20,13 +49,15 @@ BAD_CHUNKS = {
     "2^64": b"10000000000000000\r\nhello\r\n0\r\n\r\n",
     "a line of 10,000 digits": b"0" * 10000 + b"5\r\nhello\r\n0\r\n\r\n",
     "2^4000": b"f" * 1000 + b"\r\nhello\r\n0\r\n\r\n",
-    "only line feeds": b"\n\n\n\n\n"}
+    "only line feeds": b"\n\n\n\n\n",
+}
 CHUNKS = {
     "one": HELLO_CHUNKED,
     "five": b"".join(b"1\r\n%c\r\n" % byte for byte in HELLO) + b"0\r\n\r\n",
     "an extension": b"5;x=y\r\nhello\r\n0;z\r\n\r\n",
     "zeros": b"0005\r\nhello\r\n000\r\n\r\n",
-    "a trailer": b"5\r\nhello\r\n0\r\nX-Riak-Meta-Late: y\r\nContent-Length: 3\r\n\r\n"}
+    "a trailer": b"5\r\nhello\r\n0\r\nX-Riak-Meta-Late: y\r\nContent-Length: 3\r\n\r\n",
+}
 CUT_SHORT = {
     "a length": ("Content-Length: 50", HELLO),
     "2^32 + 5": ("Content-Length: 4294967301", HELLO),
@@ -35,7 +66,8 @@ CUT_SHORT = {
     "no last chunk": (CHUNKED, b"5\r\nhello\r\n"),
     "half a chunk": (CHUNKED, b"8\r\nhello"),
     "half a size": (CHUNKED, b"5\r\nhello\r\n1"),
-    "half the trailer": (CHUNKED, b"5\r\nhello\r\n0\r\nX: y\r\n")}
+    "half the trailer": (CHUNKED, b"5\r\nhello\r\n0\r\nX: y\r\n"),
+}
 
 
 class Framing(Attack):
@@ -60,17 +92,26 @@ class Framing(Attack):
 
     def test_03_folded(self):
         """folded headers, a length among them"""
-        for line in ("Content-Length:\r\n 5", "Content-Length: 5\r\n 5", "Content-Length: 5\r\n\t",
-                     "X-Riak-Meta-A: b\r\n c\r\nContent-Length: 5",
-                     "X-Riak-Meta-A: b\r\n Content-Length: 50\r\nContent-Length: 5",
-                     "X-Riak-Meta-A:\r\n\tc\r\nContent-Length: 5"):
+        for line in (
+            "Content-Length:\r\n 5",
+            "Content-Length: 5\r\n 5",
+            "Content-Length: 5\r\n\t",
+            "X-Riak-Meta-A: b\r\n c\r\nContent-Length: 5",
+            "X-Riak-Meta-A: b\r\n Content-Length: 50\r\nContent-Length: 5",
+            "X-Riak-Meta-A:\r\n\tc\r\nContent-Length: 5",
+        ):
             self.malformed(line, smuggling=False)
 
     def test_04_names(self):
         """names of headers that hide a length"""
         # Of a blank before the colon no resource hears: mochiweb waits for the rest of the head.
-        for line in (" Content-Length: 5", "Content_Length: 5", "X: y\nContent-Length: 5",
-                     "X: y\rContent-Length: 5", ": 5"):
+        for line in (
+            " Content-Length: 5",
+            "Content_Length: 5",
+            "X: y\nContent-Length: 5",
+            "X: y\rContent-Length: 5",
+            ": 5",
+        ):
             outcomes = self.sent("PUT", PLAIN, line, "Connection: close", tail=HELLO, finish=True)
             # Without a length there is no body: such a request asks for an empty object.
             self.alike(line, outcomes, outcomes[0].stored[1], refusals=(400,))
@@ -82,10 +123,15 @@ class Framing(Attack):
 
     def test_06_length_and_encoding(self):
         """Transfer-Encoding and Content-Length in one request: no two ways to read it"""
-        for lines in ((CHUNKED, "Content-Length: 5"), ("Content-Length: 5", CHUNKED),
-                      ("Content-Length: 15", CHUNKED), ("Content-Length: x", CHUNKED),
-                      ("Content-Length: 3", "Transfer-Encoding: xchunked"),
-                      (CHUNKED, "Transfer-Encoding: identity"), (CHUNKED, CHUNKED)):
+        for lines in (
+            (CHUNKED, "Content-Length: 5"),
+            ("Content-Length: 5", CHUNKED),
+            ("Content-Length: 15", CHUNKED),
+            ("Content-Length: x", CHUNKED),
+            ("Content-Length: 3", "Transfer-Encoding: xchunked"),
+            (CHUNKED, "Transfer-Encoding: identity"),
+            (CHUNKED, CHUNKED),
+        ):
             self.malformed(*lines, tail=HELLO_CHUNKED, smuggling=False)
 
     def test_07_chunks(self):
@@ -134,9 +180,13 @@ class Framing(Attack):
     def test_11_other_methods(self):
         """bodies where none is expected"""
         for method in ("GET", "DELETE", "HEAD"):
-            for line, body in (("Content-Length: 5", HELLO), ("Content-Length: 5, 5", HELLO),
-                               ("Content-Length: x", b""), ("Transfer-Encoding: xchunked", b""),
-                               (CHUNKED, HELLO_CHUNKED)):
+            for line, body in (
+                ("Content-Length: 5", HELLO),
+                ("Content-Length: 5, 5", HELLO),
+                ("Content-Length: x", b""),
+                ("Transfer-Encoding: xchunked", b""),
+                (CHUNKED, HELLO_CHUNKED),
+            ):
                 outcomes = self.sent(method, line, tail=body)
                 self.alike((method, line), outcomes, None, refusals=(400,), malformed=True)
 
@@ -159,7 +209,7 @@ class Splits(Attack):
             key = self.victim()
             whole = head("PUT", way.path(self.object_bucket, key), "Host: x", PLAIN, line) + body
             cuts = [(whole[:place], whole[place:]) for place in range(1, len(whole))]
-            for pieces in [*cuts, [whole[place:place + 1] for place in range(len(whole))]]:
+            for pieces in [*cuts, [whole[place : place + 1] for place in range(len(whole))]]:
                 with self.tried(way, pieces[0]), Wire(way.url) as wire:
                     wire.send(*pieces)
                     answer = wire.answer("PUT")

@@ -1,24 +1,98 @@
 from assault.attack import Attack
 from conform.case import TYPE, key_preflist, preflist, primary
 
-NUMBERS = ["-1", "0", "2147483647", "2147483648", "4294967294", "4294967295", "4294967296",
-           "4294967297", "9223372036854775808", "18446744073709551615", "18446744073709551616",
-           "9" * 20, "9" * 1000, "-" + "9" * 20, "1e3", "0x10", "%205", "5%20", "%2B5", "+5", "5.0",
-           "", "%D9%A5", "NaN"]
+NUMBERS = [
+    "-1",
+    "0",
+    "2147483647",
+    "2147483648",
+    "4294967294",
+    "4294967295",
+    "4294967296",
+    "4294967297",
+    "9223372036854775808",
+    "18446744073709551615",
+    "18446744073709551616",
+    "9" * 20,
+    "9" * 1000,
+    "-" + "9" * 20,
+    "1e3",
+    "0x10",
+    "%205",
+    "5%20",
+    "%2B5",
+    "+5",
+    "5.0",
+    "",
+    "%D9%A5",
+    "NaN",
+]
 READS = ["timeout", "r", "pr", "n_val", "basic_quorum", "notfound_ok", "node_confirms", "vtag"]
-WRITES = ["timeout", "w", "dw", "pw", "n_val", "returnbody", "asis", "node_confirms",
-          "sloppy_quorum"]
+WRITES = [
+    "timeout",
+    "w",
+    "dw",
+    "pw",
+    "n_val",
+    "returnbody",
+    "asis",
+    "node_confirms",
+    "sloppy_quorum",
+]
 DELETES = ["timeout", "rw", "r", "w", "pr", "pw", "dw"]
-HEADERS = ["X-Riak-Vclock", "If-Modified-Since", "If-Unmodified-Since", "Range", "Max-Forwards",
-           "X-Ringtail-Route", "X-Ringtail-Forwarded", "X-Ringtail-Topology", "Keep-Alive", "Age",
-           "Accept", "Accept-Encoding", "If-Match", "If-None-Match", "X-Riak-If-Not-Modified"]
-VALUES = ["9" * 20, "-1", "bytes=0-" + "9" * 20, "*/*;q=" + "9" * 400,
-          "Fri, 31 Dec 99999 23:59:60 GMT", "gzip;q=-1", "4294967296-0123456789abcdef"]
-QUERIES = ["?", "?&", "?=", "?timeout", "?timeout=", "?timeout=1000&timeout=x", "?%", "?r=%zz",
-           "?r=1;w=2", "?" + "&".join(["r=1"] * 500), "??r=1", "?r=one#x", "?route=",
-           "?route=nowhere", "?route=" + "p" * 3000]
-TOKENS = ["0-0", "-1-0123456789abcdef", "9" * 20 + "-0123456789abcdef", "1-" + "f" * 400, "%00",
-          "18446744073709551615-0123456789abcdef", "%FF", "1-0123456789ABCDEF"]
+HEADERS = [
+    "X-Riak-Vclock",
+    "If-Modified-Since",
+    "If-Unmodified-Since",
+    "Range",
+    "Max-Forwards",
+    "X-Ringtail-Route",
+    "X-Ringtail-Forwarded",
+    "X-Ringtail-Topology",
+    "Keep-Alive",
+    "Age",
+    "Accept",
+    "Accept-Encoding",
+    "If-Match",
+    "If-None-Match",
+    "X-Riak-If-Not-Modified",
+]
+VALUES = [
+    "9" * 20,
+    "-1",
+    "bytes=0-" + "9" * 20,
+    "*/*;q=" + "9" * 400,
+    "Fri, 31 Dec 99999 23:59:60 GMT",
+    "gzip;q=-1",
+    "4294967296-0123456789abcdef",
+]
+QUERIES = [
+    "?",
+    "?&",
+    "?=",
+    "?timeout",
+    "?timeout=",
+    "?timeout=1000&timeout=x",
+    "?%",
+    "?r=%zz",
+    "?r=1;w=2",
+    "?" + "&".join(["r=1"] * 500),
+    "??r=1",
+    "?r=one#x",
+    "?route=",
+    "?route=nowhere",
+    "?route=" + "p" * 3000,
+]
+TOKENS = [
+    "0-0",
+    "-1-0123456789abcdef",
+    "9" * 20 + "-0123456789abcdef",
+    "1-" + "f" * 400,
+    "%00",
+    "18446744073709551615-0123456789abcdef",
+    "%FF",
+    "1-0123456789ABCDEF",
+]
 
 
 class Numbers(Attack):

@@ -8,13 +8,20 @@ OF_ONE_NAME = {
     "indexes": "X-Riak-Index-many_bin: %03d" + "y" * 97,
     "metadata": "X-Riak-Meta-Many: %03d" + "y" * 97,
     "links": "Link: </buckets/b/keys/%03d" + "y" * 60 + ">; riaktag=\"t\"",
-    "anything": "X-Any: %03d" + "y" * 97}
+    "anything": "X-Any: %03d" + "y" * 97,
+}
 # Names and values of metadata that no HTTP client could have sent.
 METADATA = {
-    "a blank": (b"a b", b"c"), "UTF-8": ("grüße".encode(), "漢字".encode()),
-    "a colon": (b"a:b", b"c"), "a control character": (b"ctl", b"a\x01b\x7f"),
-    "a tab": (b"tab", b"a\tb"), "nothing": (b"", b""), "Latin-1": (b"l", b"\xfc"),
-    "a line end": (b"x", b"a\r\nX-Evil: b"), "9,000 bytes": (b"long", b"y" * 9000)}
+    "a blank": (b"a b", b"c"),
+    "UTF-8": ("grüße".encode(), "漢字".encode()),
+    "a colon": (b"a:b", b"c"),
+    "a control character": (b"ctl", b"a\x01b\x7f"),
+    "a tab": (b"tab", b"a\tb"),
+    "nothing": (b"", b""),
+    "Latin-1": (b"l", b"\xfc"),
+    "a line end": (b"x", b"a\r\nX-Evil: b"),
+    "9,000 bytes": (b"long", b"y" * 9000),
+}
 
 
 class Heads(Attack):
@@ -25,9 +32,17 @@ class Heads(Attack):
         for size in (255, *SIZES):
             for method, body in (("PUT", NEW), ("GET", b"")):
                 # No object of that name is there, and the one beside it must stay as it is.
-                outcomes = self.by_every_way(lambda target: head(
-                    method, target.path + "x" * size, "Host: x", PLAIN,
-                    "Content-Length: %d" % len(body)) + body, method=method)
+                outcomes = self.by_every_way(
+                    lambda target: head(
+                        method,
+                        target.path + "x" * size,
+                        "Host: x",
+                        PLAIN,
+                        "Content-Length: %d" % len(body),
+                    )
+                    + body,
+                    method=method,
+                )
                 self.alike("%s of a key of %d" % (method, size), outcomes, None, TOO_LONG)
                 for outcome in outcomes:
                     with self.tried(size, outcome.way):
@@ -89,13 +104,22 @@ class Stored(Attack):
         for what, named in METADATA.items():
             key = self.victim()
             entry = "{%s}" % ", ".join("binary_to_list(%s)" % binary(text) for text in named)
-            self.assertEqual("ok", self.cluster.rpc(self.owner, (
-                "{ok, Cl} = riak:local_client(), {ok, O} = riak_client:get(%s, %s, Cl), "
-                "M = dict:store(<<\"X-Riak-Meta\">>, [%s], riak_object:get_metadata(O)), "
-                "riak_client:put(riak_object:update_metadata(O, M), Cl)")
-                % (erl_bucket(self.object_bucket), binary(key), entry)))
-            outcomes = self.by_every_way(lambda target: head(
-                "GET", target.way.path(self.object_bucket, key), "Host: x"), method="GET")
+            self.assertEqual(
+                "ok",
+                self.cluster.rpc(
+                    self.owner,
+                    (
+                        "{ok, Cl} = riak:local_client(), {ok, O} = riak_client:get(%s, %s, Cl), "
+                        "M = dict:store(<<\"X-Riak-Meta\">>, [%s], riak_object:get_metadata(O)), "
+                        "riak_client:put(riak_object:update_metadata(O, M), Cl)"
+                    )
+                    % (erl_bucket(self.object_bucket), binary(key), entry),
+                ),
+            )
+            outcomes = self.by_every_way(
+                lambda target: head("GET", target.way.path(self.object_bucket, key), "Host: x"),
+                method="GET",
+            )
             self.alike("metadata with " + what, outcomes, None)
             for outcome in outcomes[1:]:
                 with self.tried(what, outcome.way):

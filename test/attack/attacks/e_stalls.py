@@ -27,8 +27,9 @@ class Stalls(Attack):
 
     def test_02_in_body(self):
         """80 clients that stop in the middle of a 2 MB upload; one of them goes on"""
-        self.each_way(lambda wire, path, _: wire.send(upload_of(path, LARGE), b"x" * SENT),
-                      self.goes_on)
+        self.each_way(
+            lambda wire, path, _: wire.send(upload_of(path, LARGE), b"x" * SENT), self.goes_on
+        )
 
     def goes_on(self, wire, key):
         """He may have been given up, but it is not said to be done when it is not."""
@@ -45,8 +46,13 @@ class Stalls(Attack):
 
     def test_04_in_chunks(self):
         """80 clients that stop in the middle of a chunk, or between two"""
-        self.each_way(lambda wire, path, number: wire.send(
-            upload(path, "Transfer-Encoding: chunked"), b"5\r\nhello\r\n", b"5\r\nhe"[:number % 6]))
+        self.each_way(
+            lambda wire, path, number: wire.send(
+                upload(path, "Transfer-Encoding: chunked"),
+                b"5\r\nhello\r\n",
+                b"5\r\nhe"[: number % 6],
+            )
+        )
 
     def test_05_in_answer(self):
         """80 clients that do not read the 2 MB they asked for"""

@@ -2,18 +2,52 @@ from assault.attack import Attack
 from assault.health import Health
 
 # As Erlang has them.
-NONSENSE = ["x", "-1", "0", "1 bsl 70", "1.5", "\"\"", "[]", "[x]", "{x, y}", "[{x, -1}]",
-            "<<\"x\">>", "<<255>>", "[256]", "[$a, $\\r, $\\n]", "[16#4e2d]",
-            "[{http, \"h\\r\\nX: y\", 80}]", "[{http, [233], 80}]", "[{http, \"h\", 0}]",
-            "[{http, \"h\", 99999}]", "[{ftp, \"h\", 80}]", "[a | b]", "self()", "fun() -> x end",
-            "lists:duplicate(100000, $x)", "[\"a\" | \"b\"]", "undefined", "true"]
+NONSENSE = [
+    "x",
+    "-1",
+    "0",
+    "1 bsl 70",
+    "1.5",
+    "\"\"",
+    "[]",
+    "[x]",
+    "{x, y}",
+    "[{x, -1}]",
+    "<<\"x\">>",
+    "<<255>>",
+    "[256]",
+    "[$a, $\\r, $\\n]",
+    "[16#4e2d]",
+    "[{http, \"h\\r\\nX: y\", 80}]",
+    "[{http, [233], 80}]",
+    "[{http, \"h\", 0}]",
+    "[{http, \"h\", 99999}]",
+    "[{ftp, \"h\", 80}]",
+    "[a | b]",
+    "self()",
+    "fun() -> x end",
+    "lists:duplicate(100000, $x)",
+    "[\"a\" | \"b\"]",
+    "undefined",
+    "true",
+]
 TOLD = ["route", "prefixes", "cluster_alias", "advertise", "publish", "engine", "roote"]
 # Any short text is the name of a file, and many a number makes sense.
-DOUBTFUL = ["max_body", "nif_path", "companion", "port_timeout", "port_hang_timeout",
-            "port_max_requests"]
+DOUBTFUL = [
+    "max_body",
+    "nif_path",
+    "companion",
+    "port_timeout",
+    "port_hang_timeout",
+    "port_max_requests",
+]
 # What of it is proper.
-PROPER = {"prefixes": ["\"\"", "[]"], "publish": ["true"], "cluster_alias": ["undefined"],
-          "advertise": ["undefined", "[]", "\"\""]}
+PROPER = {
+    "prefixes": ["\"\"", "[]"],
+    "publish": ["true"],
+    "cluster_alias": ["undefined"],
+    "advertise": ["undefined", "[]", "\"\""],
+}
 
 
 class Settings(Attack):
@@ -50,15 +84,19 @@ class Settings(Attack):
         names = ", ".join(TOLD + DOUBTFUL)
         for value in ("x", "[{x, -1}]", "1 bsl 70", "\"\""):
             for place, rpc in self.places:
-                rpc("ringtail:stop(), [application:set_env(ringtail, N, %s) || N <- [%s]], "
-                    "ok = ringtail:start()" % (value, names))
+                rpc(
+                    "ringtail:stop(), [application:set_env(ringtail, N, %s) || N <- [%s]], "
+                    "ok = ringtail:start()" % (value, names)
+                )
                 try:
                     with self.tried(value, place):
                         self.eventually(lambda: self.answers(place), "it does not serve", 60)
                         self.assertIn("roote", self.problems(place), "it is told nowhere")
                 finally:
-                    rpc("ringtail:stop(), [application:unset_env(ringtail, N) || N <- [%s]], "
-                        "ok = ringtail:start()" % names)
+                    rpc(
+                        "ringtail:stop(), [application:unset_env(ringtail, N) || N <- [%s]], "
+                        "ok = ringtail:start()" % names
+                    )
         self.cluster.await_serving()
         if self.standalone:
             self.eventually(self.standalone.serves, "it does not serve again", 60)

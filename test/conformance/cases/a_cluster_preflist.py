@@ -14,14 +14,25 @@ class ClusterPreflist(Case):
             self.assertEqual("application/json", answer["content-type"])
             self.has_headers(answer, node)
             pairs = json.loads(answer.body, object_pairs_hook=list)
-            said = self.cluster.text(node, '{ok, R} = riak_core_ring_manager:get_my_ring(), lists:flatten('
-                                           '[io_lib:format("~b ~s~n", [I, N]) || {I, N} <- riak_core_ring:all_owners(R)])')
-            self.assertEqual([tuple(line.split(" ")) for line in said.splitlines()], [tuple(pair) for pair in pairs])
-            self.assertEqual([i * (RING_TOP // len(pairs)) for i in range(len(pairs))], [int(index) for index, _ in pairs])
+            said = self.cluster.text(
+                node,
+                '{ok, R} = riak_core_ring_manager:get_my_ring(), lists:flatten('
+                '[io_lib:format("~b ~s~n", [I, N]) || {I, N} <- riak_core_ring:all_owners(R)])',
+            )
+            self.assertEqual(
+                [tuple(line.split(" ")) for line in said.splitlines()],
+                [tuple(pair) for pair in pairs],
+            )
+            self.assertEqual(
+                [i * (RING_TOP // len(pairs)) for i in range(len(pairs))],
+                [int(index) for index, _ in pairs],
+            )
 
     def test_02_admin(self):
         """the same under /admin/explore"""
-        plain, admin = (self.ask(self.nodes[0], "GET", preflist(prefix=prefix)) for prefix in ("", "/admin"))
+        plain, admin = (
+            self.ask(self.nodes[0], "GET", preflist(prefix=prefix)) for prefix in ("", "/admin")
+        )
         self.assertEqual((200, plain.body), (admin.status, admin.body))
         self.has_headers(admin)
 
@@ -35,7 +46,9 @@ class ClusterPreflist(Case):
             self.assertEqual((304, b""), (same.status, same.body), given)
             self.has_headers(same, node)
             self.assertEqual(answer["etag"], same["etag"])
-        self.assertEqual(200, self.ask(node, "GET", preflist(), {"If-None-Match": '"1-0000000000000000"'}).status)
+        self.assertEqual(
+            200, self.ask(node, "GET", preflist(), {"If-None-Match": '"1-0000000000000000"'}).status
+        )
 
     def test_04_every_node(self):
         """all nodes give one map with one token"""
@@ -82,7 +95,9 @@ class ClusterPreflist(Case):
             self.assertIs(True, entry["up"])
             self.assertEqual("valid", entry["status"])
             self.assertEqual(self.uuid(one), entry["uuid"])
-            urls = {"%s://%s:%s" % (e["protocol"], e["host"], e["port"]) for e in entry["endpoints"]}
+            urls = {
+                "%s://%s:%s" % (e["protocol"], e["host"], e["port"]) for e in entry["endpoints"]
+            }
             self.assertIn(one.url, urls)
             self.assertIn("pb", {e["protocol"] for e in entry["endpoints"]})
         same = self.ask(node, "GET", preflist("?format=full"), {"If-None-Match": answer["etag"]})
@@ -114,6 +129,8 @@ class ClusterPreflist(Case):
     def test_11_methods(self):
         """other methods are refused with 405, Allow and JSON"""
         for method in ("POST", "PUT", "DELETE"):
-            answer = self.ask(self.nodes[0], method, preflist(), {"Content-Type": "text/plain"}, b"x")
+            answer = self.ask(
+                self.nodes[0], method, preflist(), {"Content-Type": "text/plain"}, b"x"
+            )
             self.is_error(answer, 405, "method_not_allowed")
             self.assertEqual({"GET", "HEAD"}, {word.strip() for word in answer["allow"].split(",")})

@@ -11,16 +11,21 @@ class Status(Case):
             self.assertEqual((200, "application/json"), (answer.status, answer["content-type"]))
             self.has_headers(answer, node)
             status = answer.json()
-            self.assertEqual(("serving", answer["x-ringtail-topology"], len(self.cluster.owners())),
-                             (status["state"], status["token"], status["ring_size"]))
+            self.assertEqual(
+                ("serving", answer["x-ringtail-topology"], len(self.cluster.owners())),
+                (status["state"], status["token"], status["ring_size"]),
+            )
 
     def test_07_engine(self):
         """the engine is the one that was asked for"""
         if not self.cluster.engine:
             self.skipTest("asked for with --engine")
         for node in self.nodes:
-            companions = self.cluster.rpc(node, "length([P || P <- erlang:ports(), {name, N} <- [erlang:port_info(P, name)], "
-                                                "filename:basename(hd(string:tokens(N, \" \"))) =:= \"ringtail\"])")
+            companions = self.cluster.rpc(
+                node,
+                "length([P || P <- erlang:ports(), {name, N} <- [erlang:port_info(P, name)], "
+                "filename:basename(hd(string:tokens(N, \" \"))) =:= \"ringtail\"])",
+            )
             self.assertEqual("1" if self.cluster.engine == "port" else "0", companions)
 
     def test_02_metrics(self):
@@ -34,7 +39,9 @@ class Status(Case):
         self.assertTrue(samples)
         typed = {line.split(" ")[2] for line in lines if line.startswith("# TYPE ")}
         for line in samples:
-            found = re.fullmatch(r'(ringtail_[a-z_]+)(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? [-+0-9.e]+', line)
+            found = re.fullmatch(
+                r'(ringtail_[a-z_]+)(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? [-+0-9.e]+', line
+            )
             self.assertTrue(found, line)
             self.assertIn(found.group(1), typed)
 
@@ -50,7 +57,8 @@ class Topology(Case):
     path = "/explore/clusters/default/topology"
 
     def test_04_document(self):
-        """the topology: owners and members as in the cluster preflist, endpoints, the same token on every node"""
+        """the topology: owners and members as in the cluster preflist, endpoints, the same token on
+        every node"""
         documents = []
         for node in self.nodes:
             answer = self.ask(node, "GET", self.path)
@@ -62,7 +70,10 @@ class Topology(Case):
         members = {member["name"]: member for member in documents[0]["members"]}
         self.assertEqual({node.name for node in self.nodes}, set(members))
         for node in self.nodes:
-            urls = {"%s://%s:%d" % (e["protocol"], e["host"], e["port"]) for e in members[node.name]["endpoints"]}
+            urls = {
+                "%s://%s:%d" % (e["protocol"], e["host"], e["port"])
+                for e in members[node.name]["endpoints"]
+            }
             self.assertIn(node.url, urls)
             self.assertEqual(self.uuid(node), members[node.name]["uuid"])
 
@@ -71,7 +82,9 @@ class Topology(Case):
         node = self.nodes[0]
         token = self.ask(node, "GET", preflist())["x-ringtail-topology"]
         same = self.ask(node, "GET", self.path + "?from=" + token).json()
-        self.assertEqual([[]] * 4, [list(same[part]) for part in ("joined", "left", "changed", "owners")], same)
+        self.assertEqual(
+            [[]] * 4, [list(same[part]) for part in ("joined", "left", "changed", "owners")], same
+        )
         unknown = self.ask(node, "GET", self.path + "?from=1-0000000000000000").json()
         self.assertIs(True, unknown["full"])
         self.assertEqual(self.ask(node, "GET", self.path).json()["members"], unknown["members"])

@@ -29,7 +29,8 @@ class Reads(Case):
                     wanted = parity.exact(self.ask(self.owner, method, own, headers))
                     answer = self.ask(node, method, path + query, headers)
                     if wanted == parity.exact(self.ask(self.owner, method, own, headers)):
-                        break       # else the object changed meanwhile: a tombstone is removed after some seconds
+                        break
+                    # The object changed meanwhile: a tombstone is removed after some seconds.
                 what = "%s %s %s by %s" % (method, path + query, headers, node)
                 self.has_headers(answer, node)
                 for part, got in zip(wanted, parity.exact(answer), strict=True):
@@ -39,16 +40,42 @@ class Reads(Case):
 
     def all_ways(self, etag=None, vtag=None):
         for method in ("GET", "HEAD"):
-            for query in ("", "?r=1", "?pr=0", "?pr=one", "?r=all&timeout=5000", "?basic_quorum=true", "?notfound_ok=false",
-                          "?pr=9", "?r=many", "?pr=x", "?timeout=x", "?deletedvclock", "?vtag=nonesuch",
-                          "?vtag=" + (vtag or "x")):
+            for query in (
+                "",
+                "?r=1",
+                "?pr=0",
+                "?pr=one",
+                "?r=all&timeout=5000",
+                "?basic_quorum=true",
+                "?notfound_ok=false",
+                "?pr=9",
+                "?r=many",
+                "?pr=x",
+                "?timeout=x",
+                "?deletedvclock",
+                "?vtag=nonesuch",
+                "?vtag=" + (vtag or "x"),
+            ):
                 with self.subTest(method=method, query=query):
                     self.same(method, query)
-            for headers in ({"Accept": "multipart/mixed"}, {"Accept": "text/*"}, {"Accept": "image/png"}, {"Accept": "*/*"},
-                            {"If-None-Match": '"x"'}, {"If-None-Match": "*"}, {"If-Match": '"x"'}, {"If-Match": etag or "*"},
-                            {"If-None-Match": etag or '"y"'}, {"If-Modified-Since": FUTURE}, {"If-Modified-Since": PAST},
-                            {"If-Unmodified-Since": PAST}, {"If-Modified-Since": "yesterday"},
-                            {"Accept-Charset": "utf-8"}, {"Accept-Encoding": "gzip"}, {"X-Riak-Clientid": "abc"}):
+            for headers in (
+                {"Accept": "multipart/mixed"},
+                {"Accept": "text/*"},
+                {"Accept": "image/png"},
+                {"Accept": "*/*"},
+                {"If-None-Match": '"x"'},
+                {"If-None-Match": "*"},
+                {"If-Match": '"x"'},
+                {"If-Match": etag or "*"},
+                {"If-None-Match": etag or '"y"'},
+                {"If-Modified-Since": FUTURE},
+                {"If-Modified-Since": PAST},
+                {"If-Unmodified-Since": PAST},
+                {"If-Modified-Since": "yesterday"},
+                {"Accept-Charset": "utf-8"},
+                {"Accept-Encoding": "gzip"},
+                {"X-Riak-Clientid": "abc"},
+            ):
                 with self.subTest(method=method, headers=headers):
                     self.same(method, headers=headers)
 
@@ -60,9 +87,16 @@ class Reads(Case):
     def test_02_rich(self):
         """an object with metadata, charset and encoding"""
         # No links: Riak 3.2 crashes when it reads an object that has some by /types/....
-        self.put([("Content-Type", 'text/html; charset="iso-8859-1"'), ("Content-Encoding", "x-mine"),
-                  ("X-Riak-Meta-Colour", "red; green"), ("X-Riak-Meta-UPPER", "Ünï".encode().decode("latin-1")),
-                  ("X-Riak-Meta-Colour2", "")], bytes(range(256)))
+        self.put(
+            [
+                ("Content-Type", 'text/html; charset="iso-8859-1"'),
+                ("Content-Encoding", "x-mine"),
+                ("X-Riak-Meta-Colour", "red; green"),
+                ("X-Riak-Meta-UPPER", "Ünï".encode().decode("latin-1")),
+                ("X-Riak-Meta-Colour2", ""),
+            ],
+            bytes(range(256)),
+        )
         self.all_ways(self.ask(self.owner, "GET", native(self.b, self.k))["etag"])
 
     def test_03_siblings(self):
@@ -118,7 +152,8 @@ class Reads(Case):
 
 
 class Writes(Case):
-    """Each request by Riak's own route and by ours, on fresh objects: answers alike, and objects alike afterwards."""
+    """Each request by Riak's own route and by ours, on fresh objects: answers alike, and objects
+    alike afterwards."""
 
     def setUp(self):
         super().setUp()
@@ -126,18 +161,31 @@ class Writes(Case):
         self.owner, self.other = self.nodes[1], self.nodes[3 % len(self.nodes)]
 
     def alike(self, *requests, bucket=None):
-        """`requests`: (method, query, headers, body); `ETAG` and `VCLOCK` in a header's value are the object's own."""
+        """`requests`: (method, query, headers, body); `ETAG` and `VCLOCK` in a header's value are
+        the object's own."""
         bucket = bucket or self.b
         histories = []
-        for number, (build, node) in enumerate([(native, self.owner), (primary, self.owner), (primary, self.other),
-                                                (explore, self.other)]):
+        for number, (build, node) in enumerate(
+            [
+                (native, self.owner),
+                (primary, self.owner),
+                (primary, self.other),
+                (explore, self.other),
+            ]
+        ):
             key = self.key(bucket, self.owner, n=1, prefix=b"w%d-" % number)
             path, history, last = build(bucket, key), [], None
             names = [path, native(bucket, key), quote(key), key.decode()]
             for method, query, headers, body in requests:
-                given = [(name, value.replace("ETAG", (last and last["etag"]) or '"none"')
-                          .replace("VCLOCK", (last and last["x-riak-vclock"]) or "")) for name, value in
-                         (headers.items() if isinstance(headers, dict) else headers)]
+                given = [
+                    (
+                        name,
+                        value.replace("ETAG", (last and last["etag"]) or '"none"').replace(
+                            "VCLOCK", (last and last["x-riak-vclock"]) or ""
+                        ),
+                    )
+                    for name, value in (headers.items() if isinstance(headers, dict) else headers)
+                ]
                 answer = self.ask(node, method, path + query, given, body)
                 if build is not native:
                     self.has_headers(answer)
@@ -150,7 +198,8 @@ class Writes(Case):
                 what = ("after " if step % 2 else "answer to ") + str(requests[step // 2])[:200]
                 if wanted[0] == 500:
                     # A crash of Riak's resource (2.2.3: a PUT without Content-Type) is not repeated
-                    # where it can be told what is wrong; either way nothing is stored, as shown next.
+                    # where it can be told what is wrong; either way nothing is stored, as shown
+                    # next.
                     self.assertIn(got[0] // 100, (4, 5), what)
                 else:
                     self.assertEqual(wanted, got, what)
@@ -158,58 +207,113 @@ class Writes(Case):
 
     def test_01_put(self):
         """PUT, again with its vclock, and blindly"""
-        self.assertEqual([204, 204, 204], self.alike(
-            ("PUT", "", TEXT, b"one"), ("PUT", "", dict(TEXT, **{"X-Riak-Vclock": "VCLOCK"}), b"two"),
-            ("PUT", "", TEXT, b"sibling")))
+        self.assertEqual(
+            [204, 204, 204],
+            self.alike(
+                ("PUT", "", TEXT, b"one"),
+                ("PUT", "", dict(TEXT, **{"X-Riak-Vclock": "VCLOCK"}), b"two"),
+                ("PUT", "", TEXT, b"sibling"),
+            ),
+        )
 
     def test_02_returnbody(self):
         """returnbody"""
-        self.assertEqual([200, 300], self.alike(
-            ("PUT", "?returnbody=true", dict(TEXT, **{"X-Riak-Meta-A": "b"}), b"one"),
-            ("PUT", "?returnbody=true", TEXT, b"two")))
+        self.assertEqual(
+            [200, 300],
+            self.alike(
+                ("PUT", "?returnbody=true", dict(TEXT, **{"X-Riak-Meta-A": "b"}), b"one"),
+                ("PUT", "?returnbody=true", TEXT, b"two"),
+            ),
+        )
 
     def test_03_post(self):
         """POST to a key"""
-        self.assertEqual([204, 200], self.alike(
-            ("POST", "", TEXT, b"one"), ("POST", "?returnbody=true", dict(TEXT, **{"X-Riak-Vclock": "VCLOCK"}), b"two")))
+        self.assertEqual(
+            [204, 200],
+            self.alike(
+                ("POST", "", TEXT, b"one"),
+                ("POST", "?returnbody=true", dict(TEXT, **{"X-Riak-Vclock": "VCLOCK"}), b"two"),
+            ),
+        )
 
     def test_04_conditions(self):
         """If-Match, If-None-Match, If-Unmodified-Since"""
-        self.assertEqual([412, 204, 412, 412, 204, 412], self.alike(
-            ("PUT", "", dict(TEXT, **{"If-Match": '"x"'}), b"0"),
-            ("PUT", "", dict(TEXT, **{"If-None-Match": "*"}), b"1"),
-            ("PUT", "", dict(TEXT, **{"If-None-Match": "*"}), b"2"),
-            ("PUT", "", dict(TEXT, **{"If-Match": '"stale"'}), b"3"),
-            ("PUT", "", dict(TEXT, **{"If-Match": "ETAG", "X-Riak-Vclock": "VCLOCK"}), b"4"),
-            ("PUT", "", dict(TEXT, **{"If-Unmodified-Since": PAST}), b"5")))
+        self.assertEqual(
+            [412, 204, 412, 412, 204, 412],
+            self.alike(
+                ("PUT", "", dict(TEXT, **{"If-Match": '"x"'}), b"0"),
+                ("PUT", "", dict(TEXT, **{"If-None-Match": "*"}), b"1"),
+                ("PUT", "", dict(TEXT, **{"If-None-Match": "*"}), b"2"),
+                ("PUT", "", dict(TEXT, **{"If-Match": '"stale"'}), b"3"),
+                ("PUT", "", dict(TEXT, **{"If-Match": "ETAG", "X-Riak-Vclock": "VCLOCK"}), b"4"),
+                ("PUT", "", dict(TEXT, **{"If-Unmodified-Since": PAST}), b"5"),
+            ),
+        )
 
     def test_05_metadata(self):
         """metadata, charset, encoding"""
-        self.alike(("PUT", "", [("Content-Type", "text/html; charset=latin1"), ("Content-Encoding", "x-mine"),
-                                ("X-Riak-Meta-One", "1"), ("X-Riak-Meta-Two", "2, 3")], b"<p>"))
+        self.alike(
+            (
+                "PUT",
+                "",
+                [
+                    ("Content-Type", "text/html; charset=latin1"),
+                    ("Content-Encoding", "x-mine"),
+                    ("X-Riak-Meta-One", "1"),
+                    ("X-Riak-Meta-Two", "2, 3"),
+                ],
+                b"<p>",
+            )
+        )
 
     def test_06_indexes(self):
         """secondary indexes, where the backend has them and where not"""
-        self.alike(("PUT", "", [("Content-Type", "text/plain"), ("X-Riak-Index-age_int", "42"),
-                                ("X-Riak-Index-name_bin", "a, b")], b"x"),
-                   ("PUT", "", [("Content-Type", "text/plain"), ("X-Riak-Index-age_int", "old")], b"x"),
-                   ("PUT", "", [("Content-Type", "text/plain"), ("X-Riak-Index-age_what", "1")], b"x"))
+        self.alike(
+            (
+                "PUT",
+                "",
+                [
+                    ("Content-Type", "text/plain"),
+                    ("X-Riak-Index-age_int", "42"),
+                    ("X-Riak-Index-name_bin", "a, b"),
+                ],
+                b"x",
+            ),
+            ("PUT", "", [("Content-Type", "text/plain"), ("X-Riak-Index-age_int", "old")], b"x"),
+            ("PUT", "", [("Content-Type", "text/plain"), ("X-Riak-Index-age_what", "1")], b"x"),
+        )
 
     def test_07_bad_requests(self):
         """what Riak refuses is refused with Riak's words"""
-        self.alike(("PUT", "", {}, b"no type"), ("PUT", "?w=9", TEXT, b"x"), ("PUT", "?pw=9", TEXT, b"x"),
-                   ("PUT", "?w=several", TEXT, b"x"), ("PUT", "?dw=-1", TEXT, b"x"), ("PUT", "?timeout=soon", TEXT, b"x"),
-                   ("PUT", "?returnbody=maybe", TEXT, b"x"), ("PUT", "", dict(TEXT, **{"Content-MD5": "AAAA"}), b"x"))
+        self.alike(
+            ("PUT", "", {}, b"no type"),
+            ("PUT", "?w=9", TEXT, b"x"),
+            ("PUT", "?pw=9", TEXT, b"x"),
+            ("PUT", "?w=several", TEXT, b"x"),
+            ("PUT", "?dw=-1", TEXT, b"x"),
+            ("PUT", "?timeout=soon", TEXT, b"x"),
+            ("PUT", "?returnbody=maybe", TEXT, b"x"),
+            ("PUT", "", dict(TEXT, **{"Content-MD5": "AAAA"}), b"x"),
+        )
 
     def test_08_delete(self):
         """DELETE, again, and of what never was"""
-        self.alike(("DELETE", "", {}, None), ("PUT", "", TEXT, b"x"), ("DELETE", "", {"X-Riak-Vclock": "VCLOCK"}, None),
-                   ("DELETE", "", {}, None), ("PUT", "", TEXT, b"back"))
+        self.alike(
+            ("DELETE", "", {}, None),
+            ("PUT", "", TEXT, b"x"),
+            ("DELETE", "", {"X-Riak-Vclock": "VCLOCK"}, None),
+            ("DELETE", "", {}, None),
+            ("PUT", "", TEXT, b"back"),
+        )
 
     def test_09_quorums(self):
         """w, dw, pw and r are the client's own where given"""
-        self.alike(("PUT", "?w=1&dw=1&pw=1", TEXT, b"x"), ("PUT", "?w=all&pw=all", TEXT, b"x"), ("PUT", "?pw=0", TEXT, b"x"),
-                   ("DELETE", "?rw=all", {}, None))
+        self.alike(
+            ("PUT", "?w=1&dw=1&pw=1", TEXT, b"x"),
+            ("PUT", "?w=all&pw=all", TEXT, b"x"),
+            ("PUT", "?pw=0", TEXT, b"x"),
+            ("DELETE", "?rw=all", {}, None),
+        )
 
     def test_10_no_type(self):
         """an unknown bucket type"""
@@ -231,12 +335,28 @@ class Writes(Case):
         values = []
         for number, build in enumerate((native, primary)):
             key = self.key(self.b, self.owner, n=1, prefix=b"s%d-" % number)
-            self.assertEqual(204, self.ask(self.other, "PUT", build(self.b, key), dict(TEXT, **{"X-Riak-Meta-A": "b"}),
-                                           b"value").status)
-            values.append(self.cluster.rpc(self.owner, (
-                "{ok, Cl} = riak:local_client(), {ok, O} = riak_client:get(%s, %s, Cl), "
-                "[{riak_object:get_value(O), lists:sort([{K, V} || {K, V} <- dict:to_list(riak_object:get_metadata(O)), "
-                "lists:member(K, [<<\"X-Riak-Meta\">>, <<\"content-type\">>, <<\"Links\">>, <<\"charset\">>])])}]")
-                % (erl_bucket(self.b), binary(key))))
+            self.assertEqual(
+                204,
+                self.ask(
+                    self.other,
+                    "PUT",
+                    build(self.b, key),
+                    dict(TEXT, **{"X-Riak-Meta-A": "b"}),
+                    b"value",
+                ).status,
+            )
+            values.append(
+                self.cluster.rpc(
+                    self.owner,
+                    (
+                        "{ok, Cl} = riak:local_client(), {ok, O} = riak_client:get(%s, %s, Cl), "
+                        "[{riak_object:get_value(O), lists:sort([{K, V} || {K, V} <- "
+                        "dict:to_list(riak_object:get_metadata(O)), "
+                        "lists:member(K, [<<\"X-Riak-Meta\">>, <<\"content-type\">>, "
+                        "<<\"Links\">>, <<\"charset\">>])])}]"
+                    )
+                    % (erl_bucket(self.b), binary(key)),
+                )
+            )
         self.assertEqual(*values)
         self.assertIn("value", values[0])

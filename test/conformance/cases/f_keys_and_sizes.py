@@ -8,26 +8,47 @@ from conform.erl import binary
 from conform.http import quote
 
 TEXT = {"Content-Type": "text/plain"}
-ODD = [b"a/b", b"c d", b"e+f", b"100%", b"%2F", "grüße/漢字".encode(), b"nul\0in", b"..", b"?q=1", b"#", b";a=b,c", b"'\"<>",
-       b"\xff\xfe\x80", b"k" * 1000, b"\xff" * 300]
+ODD = [
+    b"a/b",
+    b"c d",
+    b"e+f",
+    b"100%",
+    b"%2F",
+    "grüße/漢字".encode(),
+    b"nul\0in",
+    b"..",
+    b"?q=1",
+    b"#",
+    b";a=b,c",
+    b"'\"<>",
+    b"\xff\xfe\x80",
+    b"k" * 1000,
+    b"\xff" * 300,
+]
 
 
 class Keys(Case):
     def test_01_odd(self):
-        """keys with slash, plus, space, percent, UTF-8, NUL and 1,000 bytes live where riak_core puts them"""
+        """keys with slash, plus, space, percent, UTF-8, NUL and 1,000 bytes live where riak_core
+        puts them"""
         for bucket in (self.bucket({"n_val": 1}, TYPE), self.bucket({"n_val": 1})):
             for key in ODD:
                 self.made.append((bucket, key))
-                owner, = self.holders(bucket, key, 1)
+                (owner,) = self.holders(bucket, key, 1)
                 other = self.cluster.others(owner.name)[0]
                 with self.subTest(key=key, bucket=bucket):
                     answer = self.ask(other, "PUT", primary(bucket, key), TEXT, b"value of " + key)
                     self.assertEqual(204, answer.status, repr(answer))
                     for node in self.nodes:
-                        self.assertEqual(200 if node is owner else 421,
-                                         self.ask(node, "GET", primary(bucket, key) + "?route=local").status)
-                    for node, path in ((owner, native(bucket, key)), (owner, primary(bucket, key)),
-                                       (other, explore(bucket, key))):
+                        self.assertEqual(
+                            200 if node is owner else 421,
+                            self.ask(node, "GET", primary(bucket, key) + "?route=local").status,
+                        )
+                    for node, path in (
+                        (owner, native(bucket, key)),
+                        (owner, primary(bucket, key)),
+                        (other, explore(bucket, key)),
+                    ):
                         got = self.ask(node, "GET", path)
                         self.assertEqual((200, b"value of " + key), (got.status, got.body), path)
 
@@ -35,12 +56,14 @@ class Keys(Case):
         """a plus in the path is a space, as Riak's routes have it"""
         bucket = self.bucket({"n_val": 1})
         self.made.append((bucket, b"c d"))
-        owner, = self.holders(bucket, b"c d", 1)
+        (owner,) = self.holders(bucket, b"c d", 1)
         for node in (owner, self.cluster.others(owner.name)[0]):
             path = primary(bucket, b"x")[:-1] + "c+d"
             answer = self.ask(node, "PUT", path, TEXT, b"v")
             self.assertEqual(204, answer.status)
-            self.assertEqual(200 if node is owner else 421, self.ask(node, "GET", path + "?route=local").status)
+            self.assertEqual(
+                200 if node is owner else 421, self.ask(node, "GET", path + "?route=local").status
+            )
         self.assertEqual(b"v", self.ask(owner, "GET", native(bucket, b"c d")).body)
 
     def test_03_buckets(self):
@@ -52,8 +75,10 @@ class Keys(Case):
             for node in self.nodes:
                 answer = self.ask(node, "PUT", primary(bucket, b"k"), TEXT, name)
                 self.assertEqual(204, answer.status, repr(answer))
-                self.assertIn(self.ask(node, "GET", primary(bucket, b"k") + "?route=local").status,
-                              (200, 300) if node in holders else (421,))
+                self.assertIn(
+                    self.ask(node, "GET", primary(bucket, b"k") + "?route=local").status,
+                    (200, 300) if node in holders else (421,),
+                )
 
     def test_04_long(self):
         """a key that is too long for a URL gets an answer, not a dead socket"""
@@ -64,7 +89,8 @@ class Keys(Case):
             self.assertEqual(own, ours, "%d bytes" % length)
 
     def status(self, path):
-        """A server that refuses a request line closes the connection: the answer may be lost while the line is being sent."""
+        """A server that refuses a request line closes the connection: the answer may be lost while
+        the line is being sent."""
         try:
             return self.ask(self.nodes[0], "GET", path).status
         except (ConnectionError, http.http.client.HTTPException):
@@ -82,8 +108,14 @@ class Sizes(Case):
         """50 MiB by proxy, both ways, to the byte"""
         # Riak takes objects up to 50 MiB, with what it keeps besides the body.
         body = (os.urandom(1048576) * 50)[:-65536]
-        put = self.ask(self.other, "PUT", primary(self.b, self.k) + "?timeout=120000",
-                       {"Content-Type": "application/octet-stream"}, body, timeout=300)
+        put = self.ask(
+            self.other,
+            "PUT",
+            primary(self.b, self.k) + "?timeout=120000",
+            {"Content-Type": "application/octet-stream"},
+            body,
+            timeout=300,
+        )
         self.assertEqual(204, put.status, repr(put))
         self.has_headers(put, self.other)
         for node in (self.other, self.owner):
@@ -105,22 +137,37 @@ class Sizes(Case):
         """a body in chunks, with and without a hop"""
         for node in (self.other, self.owner):
             body = os.urandom(200000)
-            chunks = b"".join(b"%x\r\n%s\r\n" % (len(body[i:i + 7001]), body[i:i + 7001])
-                              for i in range(0, len(body), 7001)) + b"0\r\n\r\n"
+            chunks = (
+                b"".join(
+                    b"%x\r\n%s\r\n" % (len(body[i : i + 7001]), body[i : i + 7001])
+                    for i in range(0, len(body), 7001)
+                )
+                + b"0\r\n\r\n"
+            )
             self.ask(node, "DELETE", native(self.b, self.k))
-            answer = self.ask(node, "PUT", primary(self.b, self.k), dict(TEXT, **{"Transfer-Encoding": "chunked"}), chunks)
+            answer = self.ask(
+                node,
+                "PUT",
+                primary(self.b, self.k),
+                dict(TEXT, **{"Transfer-Encoding": "chunked"}),
+                chunks,
+            )
             self.assertEqual(204, answer.status, repr(answer))
             self.assertEqual(body, self.ask(self.owner, "GET", native(self.b, self.k)).body)
 
     def test_04_continue(self):
         """Expect: 100-continue is answered, by a node that is no primary too"""
         for node in (self.owner, self.other):
-            head = ("PUT %s HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n"
-                    "Expect: 100-continue\r\nConnection: close\r\n\r\n" % primary(self.b, self.k)).encode()
+            head = (
+                "PUT %s HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n"
+                "Expect: 100-continue\r\nConnection: close\r\n\r\n" % primary(self.b, self.k)
+            ).encode()
             received = http.raw(node.url, head + b"hello")
             self.assertTrue(received.startswith(b"HTTP/1.1 100"), received[:200])
             self.assertIn(b"HTTP/1.1 204", received)
-        refused = http.raw(self.other.url, head.replace(b" HTTP/1.1\r\nHost", b"?route=local HTTP/1.1\r\nHost"))
+        refused = http.raw(
+            self.other.url, head.replace(b" HTTP/1.1\r\nHost", b"?route=local HTTP/1.1\r\nHost")
+        )
         self.assertIn(b"HTTP/1.1 421", refused)
 
     def test_05_over_limit(self):
@@ -129,19 +176,33 @@ class Sizes(Case):
             self.addCleanup(self.cluster.rpc, node, "application:unset_env(ringtail, max_body)")
             self.cluster.rpc(node, "application:set_env(ringtail, max_body, 100000)")
         body = b"x" * 100001
-        chunked = b"".join(b"%x\r\n%s\r\n" % (len(body[i:i + 7001]), body[i:i + 7001])
-                           for i in range(0, len(body), 7001)) + b"0\r\n\r\n"
+        chunked = (
+            b"".join(
+                b"%x\r\n%s\r\n" % (len(body[i : i + 7001]), body[i : i + 7001])
+                for i in range(0, len(body), 7001)
+            )
+            + b"0\r\n\r\n"
+        )
         for node in (self.owner, self.other):
             said = self.ask(node, "PUT", primary(self.b, self.k), TEXT, body)
             self.assertIn("100000", self.is_error(said, 413, "body_too_large")["message"])
-            counted = self.ask(node, "PUT", primary(self.b, self.k), dict(TEXT, **{"Transfer-Encoding": "chunked"}), chunked)
+            counted = self.ask(
+                node,
+                "PUT",
+                primary(self.b, self.k),
+                dict(TEXT, **{"Transfer-Encoding": "chunked"}),
+                chunked,
+            )
             self.is_error(counted, 413, "body_too_large")
             self.assertEqual(404, self.ask(self.owner, "GET", native(self.b, self.k)).status)
-            self.assertEqual(204, self.ask(node, "PUT", primary(self.b, self.k), TEXT, body[:100000]).status)
+            self.assertEqual(
+                204, self.ask(node, "PUT", primary(self.b, self.k), TEXT, body[:100000]).status
+            )
             self.ask(node, "DELETE", native(self.b, self.k))
 
     def test_06_parallel(self):
-        """100 objects of 1 MiB relayed at once: all arrive, memory and connections come back down"""
+        """100 objects of 1 MiB relayed at once: all arrive, memory and connections come back
+        down"""
         keys = [self.key(self.b, self.owner, n=1, prefix=b"m%d-" % i) for i in range(100)]
         body = os.urandom(1048576)
         ports = int(self.cluster.rpc(self.other, "length(erlang:ports())"))
@@ -150,8 +211,16 @@ class Sizes(Case):
             put = self.ask(self.other, "PUT", primary(self.b, key), TEXT, body, timeout=180)
             got = self.ask(self.other, "GET", primary(self.b, key), timeout=180)
             self.assertEqual((204, True), (put.status, got.body == body))
+
         self.assertEqual([], self.at_once(work, keys)[:3])
-        self.eventually(lambda: int(self.cluster.rpc(self.other, "length(erlang:ports())")) <= ports + 20,
-                        "connections are left open", 60)
-        held = int(self.cluster.rpc(self.other, "[erlang:garbage_collect(P) || P <- processes()], erlang:memory(binary)"))
+        self.eventually(
+            lambda: int(self.cluster.rpc(self.other, "length(erlang:ports())")) <= ports + 20,
+            "connections are left open",
+            60,
+        )
+        held = int(
+            self.cluster.rpc(
+                self.other, "[erlang:garbage_collect(P) || P <- processes()], erlang:memory(binary)"
+            )
+        )
         self.assertLess(held, 100 * 1048576 if self.cluster.is_standin else 400 * 1048576)

@@ -14,7 +14,8 @@ class Stop(Case):
         self.assertEqual("ok", self.cluster.rpc(node, "ringtail:stop()"))
 
     def test_01_as_before(self):
-        """stop() leaves routes, names, tables, event handlers, processes and ports as they were before the start"""
+        """stop() leaves routes, names, tables, event handlers, processes and ports as they were
+        before the start"""
         for node in self.nodes:
             self.cluster.rpc(node, "ringtail:where(<<\"b\">>, <<\"k\">>)")
             self.assertNotEqual(self.before[node.name], self.snapshot(self.cluster, node))
@@ -26,7 +27,12 @@ class Stop(Case):
         bucket, node = (TYPE, b"b"), self.nodes[0]
         self.stop(node)
         self.stop(node)
-        for path in (preflist(), preflist(prefix="/admin"), primary(bucket, b"k"), "/ringtail/status"):
+        for path in (
+            preflist(),
+            preflist(prefix="/admin"),
+            primary(bucket, b"k"),
+            "/ringtail/status",
+        ):
             answer = self.ask(node, "GET", path)
             # Below /riak it is again for Riak's link walker, which does not understand it.
             self.assertEqual(400 if path.startswith("/riak/") else 404, answer.status)
@@ -39,10 +45,23 @@ class Stop(Case):
         node = self.nodes[1]
         self.stop(node)
         before = self.snapshot(self.cluster, node)
-        counted = int(self.cluster.rpc(node, "length(processes()) + length(ets:all()) + length(erlang:ports())"))
-        self.cluster.rpc(node, "[{ok, ok} = {ringtail:start(), ringtail:stop()} || _ <- lists:seq(1, 20)]")
+        counted = int(
+            self.cluster.rpc(
+                node, "length(processes()) + length(ets:all()) + length(erlang:ports())"
+            )
+        )
+        self.cluster.rpc(
+            node, "[{ok, ok} = {ringtail:start(), ringtail:stop()} || _ <- lists:seq(1, 20)]"
+        )
         self.assertEqual(before, self.snapshot(self.cluster, node))
-        self.eventually(lambda: int(self.cluster.rpc(node, "length(processes()) + length(ets:all()) + length(erlang:ports())"))
-                        <= counted + 10, "something is left")
+        self.eventually(
+            lambda: int(
+                self.cluster.rpc(
+                    node, "length(processes()) + length(ets:all()) + length(erlang:ports())"
+                )
+            )
+            <= counted + 10,
+            "something is left",
+        )
         self.cluster.start_ringtail(node)
         self.cluster.await_serving()

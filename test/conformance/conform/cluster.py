@@ -1,4 +1,5 @@
 """The cluster under test: what every kind of it offers to the cases."""
+
 import time
 
 from . import erl, http
@@ -15,12 +16,13 @@ class Node:
 
 
 class Cluster:
-    """Subclasses start or find the nodes, evaluate expressions on them, and kill them if they can."""
+    """Subclasses start or find the nodes, evaluate expressions on them, and kill them if they
+    can."""
 
     nodes = []
-    can_kill = False        # kill/1, start/1
-    is_standin = False      # control/1
-    engine = None           # nif or port, where the cases are to be run with that one
+    can_kill = False  # kill/1, start/1
+    is_standin = False  # control/1
+    engine = None  # nif or port, where the cases are to be run with that one
 
     def rpc(self, node, expression):
         """The value of an Erlang expression on a node, as ~p prints it."""
@@ -40,7 +42,11 @@ class Cluster:
 
     def start_ringtail(self, node):
         if self.engine:
-            self.rpc(node, "application:load(ringtail), application:set_env(ringtail, engine, %s)" % self.engine)
+            self.rpc(
+                node,
+                "application:load(ringtail), application:set_env(ringtail, engine, %s)"
+                % self.engine,
+            )
         said = self.rpc(node, "ringtail:start()")
         if said != "ok":
             raise RuntimeError("ringtail:start() on %s said %s" % (node, said))
@@ -52,8 +58,11 @@ class Cluster:
             await_true(lambda: self._serves(node, wanted), "%s does not serve" % node)
 
         def tokens():
-            return {self.ask(node, "GET", "/explore/clusters/default/preflist")["x-ringtail-topology"]
-                    for node in nodes or self.nodes}
+            return {
+                self.ask(node, "GET", "/explore/clusters/default/preflist")["x-ringtail-topology"]
+                for node in nodes or self.nodes
+            }
+
         await_true(lambda: len(tokens()) == 1, lambda: "the nodes' tokens differ: %s" % tokens())
 
     def _serves(self, node, up):
@@ -65,8 +74,9 @@ class Cluster:
             return False
         described = answer.json()["nodes"]
         entries = described.values() if isinstance(described, dict) else described
-        return (sum(1 for entry in entries if entry["up"]) == up
-                and all(entry["endpoints"] for entry in entries if entry["up"]))
+        return sum(1 for entry in entries if entry["up"]) == up and all(
+            entry["endpoints"] for entry in entries if entry["up"]
+        )
 
     # ---- HTTP ----
 

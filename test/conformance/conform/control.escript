@@ -1,8 +1,8 @@
 #!/usr/bin/env escript
 %%! +sbwt none -kernel logger_level error
-%% Keeps a stand-in cluster for the Python cases: evaluates one line of Erlang at a time, where C is the cluster, and
-%% answers with one line that begins with a control character, after whatever the expression wrote. The cluster ends
-%% with its standard input.
+%% Keeps a stand-in cluster for the Python cases: evaluates one line of Erlang at a time, where C is
+%% the cluster, and answers with one line that begins with a control character, after whatever the
+%% expression wrote. The cluster ends with its standard input.
 main([Ebin]) ->
     true = code:add_patha(Ebin),
     ok = io:setopts(standard_io, [{encoding, utf8}]),

@@ -1,4 +1,5 @@
 """Erlang expressions as text, and what an evaluation prints."""
+
 import re
 
 

@@ -1,8 +1,10 @@
-"""Riak's placement of keys, written again from its rules, so that a case never asks Ringtail what Ringtail should say."""
+"""Riak's placement of keys, written again from its rules, so that a case never asks Ringtail what
+Ringtail should say."""
+
 import hashlib
 import struct
 
-RING_TOP = 2 ** 160
+RING_TOP = 2**160
 
 
 def _binary(data):
@@ -15,7 +17,11 @@ def _pair(first, second):
 
 def key_hash(bucket_type, bucket, key, keyfun="std"):
     """SHA-1 of the external term format of {Bucket, Key}, or of Bucket alone, as an integer."""
-    name = _binary(bucket) if bucket_type == b"default" else _pair(_binary(bucket_type), _binary(bucket))
+    name = (
+        _binary(bucket)
+        if bucket_type == b"default"
+        else _pair(_binary(bucket_type), _binary(bucket))
+    )
     term = name if keyfun == "bucketonly" else _pair(name, _binary(key))
     return int.from_bytes(hashlib.sha1(b"\x83" + term).digest(), "big")
 

@@ -1,4 +1,5 @@
 """HTTP as a client library would speak it, and, for malformed requests, as none would."""
+
 import http.client
 import json
 import socket
@@ -40,20 +41,30 @@ class Client:
     def __init__(self, url, timeout=90, trust=None):
         parts = urllib.parse.urlsplit(url)
         self.url = url
-        self.host, self.port, self.scheme, self.timeout = parts.hostname, parts.port, parts.scheme, timeout
+        self.host, self.port, self.scheme, self.timeout = (
+            parts.hostname,
+            parts.port,
+            parts.scheme,
+            timeout,
+        )
         if self.scheme == "https":
             context = ssl.create_default_context(cafile=trust)
-            self.connection = http.client.HTTPSConnection(self.host, self.port, timeout=timeout, context=context)
+            self.connection = http.client.HTTPSConnection(
+                self.host, self.port, timeout=timeout, context=context
+            )
         else:
             self.connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
 
     def ask(self, method, path, headers=(), body=None):
-        """`headers` is a dictionary or a list of pairs; nothing is added but Host and Content-Length."""
+        """`headers` is a dictionary or a list of pairs; nothing is added but Host and
+        Content-Length."""
         pairs = list(headers.items()) if isinstance(headers, dict) else list(headers)
         names = {name.lower() for name, _ in pairs}
         for attempt in (1, 2):
             try:
-                self.connection.putrequest(method, path, skip_host="host" in names, skip_accept_encoding=True)
+                self.connection.putrequest(
+                    method, path, skip_host="host" in names, skip_accept_encoding=True
+                )
                 break
             except (http.client.CannotSendRequest, ConnectionError):
                 self.connection.close()
@@ -88,7 +99,8 @@ def ask(url, method, path, headers=(), body=None, timeout=90, trust=None):
 
 
 def raw(url, data, timeout=20):
-    """Sends these bytes; all that comes back until the other side closes or says no more for a second."""
+    """Sends these bytes; all that comes back until the other side closes or says no more for a
+    second."""
     parts = urllib.parse.urlsplit(url)
     with socket.create_connection((parts.hostname, parts.port), timeout=timeout) as connection:
         connection.sendall(data)

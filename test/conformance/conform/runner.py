@@ -1,4 +1,5 @@
 """Finds cases, runs them one after the other on the cluster they share, and says a line each."""
+
 import argparse
 import importlib
 import os
@@ -17,7 +18,9 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "..")
 
 def parser(description):
     made = argparse.ArgumentParser(description=description)
-    made.add_argument("--archive", help="the archive to install; default: what scripts/bundle makes")
+    made.add_argument(
+        "--archive", help="the archive to install; default: what scripts/bundle makes"
+    )
     made.add_argument("--engine", choices=["nif", "port"], help="what computes hashes")
     made.add_argument("-k", metavar="TEXT", action="append", help="only cases that are named so")
     made.add_argument("--list", action="store_true", help="name the cases and stop")
@@ -28,8 +31,9 @@ def parser(description):
 def main(made_parser, found, play, standin_options=""):
     """The exit status. `play(cases, verbose)` runs the chosen ones on the cluster."""
     options = made_parser.parse_args()
-    cases = [case for case in found
-             if not options.k or any(text in name(case) for text in options.k)]
+    cases = [
+        case for case in found if not options.k or any(text in name(case) for text in options.k)
+    ]
     if not cases:
         made_parser.error("no case has that in its name")
     if options.list:
@@ -52,8 +56,9 @@ def main(made_parser, found, play, standin_options=""):
 
 
 def bundle():
-    made = subprocess.run([os.path.join(ROOT, "scripts", "bundle")], check=True,
-                          capture_output=True, text=True)
+    made = subprocess.run(
+        [os.path.join(ROOT, "scripts", "bundle")], check=True, capture_output=True, text=True
+    )
     return os.path.join(ROOT, made.stdout.strip().splitlines()[-1])
 
 
@@ -69,11 +74,14 @@ def prepare(cluster):
         bucket_type = "<<\"%s\">>" % TYPE.decode()
         cluster.rpc(first, "riak_core_bucket_type:create(%s, [])" % bucket_type)
         activate = "riak_core_bucket_type:activate(%s)" % bucket_type
-        await_true(lambda: cluster.rpc(first, activate) == "ok",
-                   "the bucket type does not become ready")
+        await_true(
+            lambda: cluster.rpc(first, activate) == "ok", "the bucket type does not become ready"
+        )
     for node in cluster.nodes:
-        await_true(lambda: cluster.ask(node, "GET", path).status == 200,
-                   "%s does not know the bucket type" % node)
+        await_true(
+            lambda: cluster.ask(node, "GET", path).status == 200,
+            "%s does not know the bucket type" % node,
+        )
 
 
 def load(directory, package):
@@ -82,9 +90,13 @@ def load(directory, package):
     for file in sorted(os.listdir(os.path.join(directory, package))):
         if file.endswith(".py"):
             module = importlib.import_module("%s.%s" % (package, file[:-3]))
-            kinds = [kind for kind in vars(module).values()
-                     if isinstance(kind, type) and issubclass(kind, Case)
-                     and kind.__module__ == module.__name__]
+            kinds = [
+                kind
+                for kind in vars(module).values()
+                if isinstance(kind, type)
+                and issubclass(kind, Case)
+                and kind.__module__ == module.__name__
+            ]
             found += [kind(method) for kind in kinds for method in loader.getTestCaseNames(kind)]
     return found
 
@@ -96,7 +108,9 @@ def topic(case):
 
 
 def name(case):
-    return "%s: %s" % (topic(case), (case.shortDescription() or case.id()).rstrip("."))
+    """What the case says of itself, as one line."""
+    said = " ".join((case._testMethodDoc or case.id()).split())
+    return "%s: %s" % (topic(case), said.rstrip("."))
 
 
 class Result(unittest.TestResult):
@@ -122,8 +136,11 @@ class Result(unittest.TestResult):
     def addFailure(self, test, err):
         self.failed.add(test)
         self.line("FAIL", test)
-        lines = (traceback.format_exception(*err) if self.verbose
-                 else traceback.format_exception_only(*err[:2]))
+        lines = (
+            traceback.format_exception(*err)
+            if self.verbose
+            else traceback.format_exception_only(*err[:2])
+        )
         print("      " + "".join(lines).strip().replace("\n", "\n      ")[:4000], flush=True)
 
     addError = addFailure

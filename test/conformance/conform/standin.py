@@ -1,4 +1,6 @@
-"""The default: stand-in nodes of our own, started with the archive unpacked as their patches directory."""
+"""The default: stand-in nodes of our own, started with the archive unpacked as their patches
+directory."""
+
 import os
 import shutil
 import subprocess
@@ -18,9 +20,14 @@ class Controller:
     """An emulator that evaluates Erlang and has the stand-in's modules on its code path."""
 
     def __init__(self, directory):
-        self.process = subprocess.Popen(["escript", CONTROL, EBIN], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, cwd=directory, text=True,
-                                        encoding="utf-8")
+        self.process = subprocess.Popen(
+            ["escript", CONTROL, EBIN],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=directory,
+            text=True,
+            encoding="utf-8",
+        )
 
     def evaluate(self, expression):
         """The value of an expression, where C is the cluster that it was given; before it, what it
@@ -71,15 +78,24 @@ class StandinCluster(Cluster):
             raise
 
     def _start(self, patches, nodes, options):
-        given = "#{nodes => %d, patches => [%s]%s}" % (nodes, quoted(patches),
-                                                       ", " + options if options else "")
+        given = "#{nodes => %d, patches => [%s]%s}" % (
+            nodes,
+            quoted(patches),
+            ", " + options if options else "",
+        )
         self.controller = Controller(self.directory)
         self.control("put(cluster, element(2, {ok, _} = standin:start_cluster(%s)))" % given)
-        listed = erl.string(self.control(
-            'lists:flatten([[atom_to_list(N), " ", U, " ", '
-            'try standin:url(C, N, https) catch _:_ -> "-" end, "\\n"] || {N, U} <- standin:urls(C)])'))
-        self.nodes = [Node(name, url, None if https == "-" else https)
-                      for name, url, https in (line.split(" ") for line in listed.splitlines())]
+        listed = erl.string(
+            self.control(
+                'lists:flatten([[atom_to_list(N), " ", U, " ", '
+                'try standin:url(C, N, https) catch _:_ -> "-" end, "\\n"] || {N, U} <- '
+                'standin:urls(C)])'
+            )
+        )
+        self.nodes = [
+            Node(name, url, None if https == "-" else https)
+            for name, url, https in (line.split(" ") for line in listed.splitlines())
+        ]
 
     def control(self, expression):
         """The value of an expression in the stand-in's controller, where C is the cluster."""
@@ -87,8 +103,10 @@ class StandinCluster(Cluster):
 
     def rpc(self, node, expression):
         name = node if isinstance(node, str) else node.name
-        return self.control("standin:rpc(C, '%s', standin_node, eval, [%s])"
-                            % (name, quoted(expression.rstrip(".") + ".")))
+        return self.control(
+            "standin:rpc(C, '%s', standin_node, eval, [%s])"
+            % (name, quoted(expression.rstrip(".") + "."))
+        )
 
     def kill(self, node):
         self.control("standin:kill(C, '%s')" % node.name)
