@@ -7,7 +7,7 @@
 -module(ringtail_body).
 
 -export([framing/1, refuse_framing/3, too_large/1, refuse_too_large/1, refuse_too_large/2,
-         refuse_unreadable/1, ended/1]).
+         refuse_unreadable/1, validate_content_checksum/2, ended/1]).
 -export([whole/1, sendable/1, unread/1, drain/1, close_afterwards/0, timeout/1, too_long/1]).
 -export_type([framing/0, read/0, body/0]).
 
@@ -119,14 +119,31 @@ refuse_unreadable(RD) ->
                        RD, none),
     {400, Told}.
 
-%% @doc At the end of a request: a client that was refused while it waited for a 100 may send its
-%% body all the same. It would be taken for the next request, so there is none on this connection.
+%% @doc webmachine's callback of that name: a digest that is none is refused here, for webmachine
+%% fails over it. Whether it is the body's, webmachine sees.
+-spec validate_content_checksum(ringtail_reply:reqdata(), Context) ->
+          {not_validated, ringtail_reply:reqdata(), Context} | ringtail_reply:result(Context).
+validate_content_checksum(RD, Context) ->
+    try base64:decode(wrq:get_req_header("Content-MD5", RD)) of
+        _ -> {not_validated, RD, Context}
+    catch
+        _:_ ->
+            Message = "Content-MD5 must be the base64 of the MD5 digest of the body",
+            ringtail_reply:refuse(400, bad_digest, Message, RD, Context)
+    end.
+
+%% @doc At the end of a request that was refused its body is heard out. A client that waited for a
+%% 100 may send its body all the same, or not: it would be taken for the next request, so there is
+%% none on this connection.
 -spec ended(ringtail_reply:reqdata()) -> ringtail_reply:reqdata().
 ended(RD) ->
     case {wrq:response_code(RD), wrq:get_req_header("Expect", RD)} of
         {Code, "100-" ++ _} when is_integer(Code), Code >= 300 ->
             close_afterwards(),
             wrq:set_resp_header("Connection", "close", RD);
+        {Code, _} when is_integer(Code), Code >= 300 ->
+            unread(RD),
+            RD;
         _ ->
             RD
     end.
@@ -211,13 +228,19 @@ limited(Read, Left) ->
 %% cannot carry its next request. One that waits for a 100 has not sent anything yet, and need not.
 -spec unread(ringtail_reply:reqdata()) -> ok.
 unread(RD) ->
-    case {framing(RD), is_read(RD), wrq:get_req_header("Expect", RD)} of
+    case {framing(RD), is_begun(), wrq:get_req_header("Expect", RD)} of
         {{ok, none}, _, _} -> ok;
         {{ok, {length, 0}}, _, _} -> ok;
         {{ok, _}, false, "100-" ++ _} -> close_afterwards();    % it may send the body all the same
         {{ok, _}, false, _} -> drain(pieces(RD));
         {_, _, _} -> ok
     end.
+
+%% Who begins to read a body has to see to its end. The names under which mochiweb, and webmachine
+%% since Riak 3.0, note it.
+is_begun() ->
+    lists:any(fun(Name) -> get(Name) =/= undefined end,
+              [?BODY, mochiweb_request_recv, webmachine_stream_progress]).
 
 %% @doc Reads and drops the rest of a client's body, so that the client reads its answer and the
 %% connection can carry another request. What is too long is not waited for: the connection is then

@@ -8,11 +8,12 @@
 %% the same calls.
 -module(ringtail_wm_object).
 
--export([init/1, ping/2, service_available/2, allowed_methods/2, malformed_request/2,
-         is_authorized/2, forbidden/2, valid_entity_length/2, content_types_provided/2,
-         charsets_provided/2, encodings_provided/2, content_types_accepted/2, resource_exists/2,
-         generate_etag/2, last_modified/2, is_conflict/2, allow_missing_post/2, post_is_create/2,
-         create_path/2, process_post/2, delete_resource/2, multiple_choices/2, finish_request/2]).
+-export([init/1, ping/2, service_available/2, allowed_methods/2, validate_content_checksum/2,
+         malformed_request/2, is_authorized/2, forbidden/2, valid_entity_length/2,
+         content_types_provided/2, charsets_provided/2, encodings_provided/2,
+         content_types_accepted/2, resource_exists/2, generate_etag/2, last_modified/2,
+         is_conflict/2, allow_missing_post/2, post_is_create/2, create_path/2, process_post/2,
+         delete_resource/2, multiple_choices/2, finish_request/2]).
 %% Named by Riak's resource as producers and acceptors
 -export([produce_doc_body/2, produce_multipart_body/2, produce_sibling_message_body/2,
          accept_doc_body/2]).
@@ -89,6 +90,9 @@ quorums(Method) when Method =:= 'GET'; Method =:= 'HEAD' -> [{"pr", "one"}];
 quorums(_) -> [{"pr", "one"}, {"pw", "one"}].
 
 allowed_methods(RD, Context) -> ?DELEGATE(allowed_methods, RD, Context).
+
+validate_content_checksum(RD, Context) ->
+    ringtail_body:validate_content_checksum(RD, Context).
 
 malformed_request(RD, Context) ->
     case {ringtail_redirect:route(RD, configured), ringtail_body:too_long(RD)} of

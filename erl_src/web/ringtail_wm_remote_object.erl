@@ -4,7 +4,7 @@
 -module(ringtail_wm_remote_object).
 
 -export([init/1, ping/2, service_available/2, known_methods/2, allowed_methods/2,
-         malformed_request/2, forbidden/2, finish_request/2]).
+         validate_content_checksum/2, malformed_request/2, forbidden/2, finish_request/2]).
 
 -record(object, {origin :: ringtail_source:origin(),
                  route = proxy :: ringtail_config:route(),
@@ -37,6 +37,9 @@ known_methods(RD, Context) ->
 
 allowed_methods(RD, Context) ->
     ringtail_wm:methods(['GET', 'HEAD', 'PUT', 'POST', 'DELETE'], RD, Context).
+
+validate_content_checksum(RD, Context) ->
+    ringtail_body:validate_content_checksum(RD, Context).
 
 malformed_request(RD, #object{origin = Origin} = Context) ->
     {_, Name} = ringtail_wm:source(Origin, RD),
