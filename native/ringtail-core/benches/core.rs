@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
 use criterion::Criterion;
+use ringtail_core::nursery::{Cluster, Key, RoutingTable};
 use ringtail_core::testing::{AtomEncoding, Record, encode, spread};
 use ringtail_core::{
     ClusterPreflist, KeyHash, Keyfun, NVal, Position, Ring, RingSummary, UpNodes, hash_key,
@@ -78,6 +79,31 @@ fn decode_and_documents(subject: &Subject) -> usize {
     documents(&Ring::decode(&subject.bytes).expect("a ring"))
 }
 
+/// A nursery of as many clusters, whose separators lie among the keys, a few bytes apart.
+fn nursery(clusters: usize) -> RoutingTable {
+    let cluster = |number: usize| {
+        let name = format!("c{number}").parse().expect("a name");
+        Cluster::new(name, vec!["http://10.0.0.1:8098".parse().expect("a seed address")])
+    };
+    let separator = |number: usize| format!("user-{:012}", number * 4096 / clusters);
+    let separators = (1..clusters).map(|number| Key::new(separator(number)).expect("short"));
+    let clusters = (0..clusters).map(|number| cluster(number).expect("a cluster")).collect();
+    RoutingTable::new(clusters, separators.collect()).expect("a table")
+}
+
+/// The keys in an order that neither cache nor branch prediction can foresee.
+fn shuffled(keys: &[String]) -> Vec<&[u8]> {
+    (0..keys.len()).map(|at| keys[at * 1597 % keys.len()].as_bytes()).collect()
+}
+
+fn routed(table: &RoutingTable, keys: &[&[u8]]) -> usize {
+    keys.iter().map(|key| table.find(key)).sum()
+}
+
+fn searched(separators: &[Vec<u8>], keys: &[&[u8]]) -> usize {
+    keys.iter().map(|key| separators.partition_point(|separator| &separator[..] <= *key)).sum()
+}
+
 /// The best of many short rounds of each, taken in turn and by processor time: what else the
 /// machine does hits both.
 fn ratio(name: &str, target: f64, mut ours: impl FnMut(), mut reference: impl FnMut()) {
@@ -115,6 +141,11 @@ fn main() {
     let (small, middle, large) = (subject(64, 5), subject(256, 7), subject(4096, 60));
     let odd = subject(4095, 60);
 
+    let table = nursery(1000);
+    let separators: Vec<Vec<u8>> =
+        table.separators().iter().map(|key| key.as_bytes().to_vec()).collect();
+    let routes = shuffled(&keys);
+
     if !std::env::args().any(|argument| argument == "--ratios") {
         let mut criterion =
             Criterion::default().configure_from_args().warm_up_time(Duration::from_secs(1));
@@ -128,6 +159,12 @@ fn main() {
                 b.iter(|| preflists(black_box(subject), &hashes, n));
             });
         }
+        group.finish();
+        let mut group = criterion.benchmark_group("4096 keys in a nursery of 1000 clusters");
+        group.bench_function("find", |b| b.iter(|| routed(black_box(&table), &routes)));
+        group.bench_function("binary search", |b| {
+            b.iter(|| searched(black_box(&separators), &routes));
+        });
         group.finish();
         let mut group = criterion.benchmark_group("rings");
         for (name, subject) in [("256", &middle), ("4096", &large)] {
@@ -156,5 +193,11 @@ fn main() {
         20.0,
         || all(&large),
         || all(&middle),
+    );
+    ratio(
+        "find in a nursery of 1000 clusters to binary search of its separators",
+        1.0,
+        || spend(routed(black_box(&table), &routes)),
+        || spend(searched(black_box(&separators), &routes)),
     );
 }

@@ -30,6 +30,7 @@ mod inflate;
 pub mod keys;
 mod names;
 mod node;
+pub mod nursery;
 mod preflist;
 pub mod question;
 mod ring;
