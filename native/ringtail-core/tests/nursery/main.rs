@@ -1,5 +1,6 @@
-//! Nurseries: keys and intervals, and the routing table.
+//! Nurseries: keys and intervals, the routing table, and a cluster's intervals.
 
+mod intervals;
 mod keys;
 mod table;
 
