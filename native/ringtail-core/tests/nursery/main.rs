@@ -1,7 +1,11 @@
-//! Nurseries: keys and intervals, the routing table, and a cluster's intervals.
+//! Nurseries: keys and intervals, the routing table, a cluster's intervals, the plan in the keeper
+//! and the steps of a migration. What happens when all of it runs at once is simulated elsewhere.
 
+mod documents;
 mod intervals;
 mod keys;
+mod migration;
+mod record;
 mod table;
 
 use ringtail_core::nursery::{Cluster, ClusterName, Interval, Key};
