@@ -23,7 +23,8 @@ pub enum MemberState {
     /// It did not answer.
     Silent,
     /// It did not answer, and the operator gave word that it is down and stays down until the
-    /// migration has ended.
+    /// migration has ended. Word may be given only while every other member of the cluster serves:
+    /// one that has missed a plan must not be the only one to say which intervals are right.
     Waived {
         /// Whether the longest time that a request may take has passed since: until then its
         /// requests may still run on other members.
