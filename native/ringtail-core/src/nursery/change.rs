@@ -69,20 +69,19 @@ impl IntervalChange {
         if self.epoch != next.epoch {
             return Err(ChangeError::OtherEpoch { expected: self.epoch, found: next.epoch });
         }
-        if self.change == Change::Fence {
-            if self.fence.number <= next.fence.number {
-                return Err(ChangeError::Fenced { number: next.fence.number });
-            }
-            next.fence = self.fence;
-            next.epoch = epoch_after(next.epoch, 2)?;
-            return Ok(Intervals::try_from(next)?);
-        }
-        if self.fence != next.fence {
+        let may_change = match self.change {
+            Change::Fence => self.fence.number > next.fence.number,
+            _ => self.fence == next.fence,
+        };
+        if !may_change {
             return Err(ChangeError::Fenced { number: next.fence.number });
         }
-        next.epoch = epoch_after(next.epoch, 1)?;
+        next.epoch = epoch_after(next.epoch)?;
         match &self.change {
-            Change::Fence => {}
+            Change::Fence => {
+                next.fence = self.fence;
+                next.epoch = epoch_after(next.epoch)?;
+            }
             Change::OpenImports(interval) => {
                 let grown = next.private.union(interval);
                 next.private = grown.ok_or_else(|| misfit("it leaves a gap", interval))?;
@@ -117,8 +116,8 @@ impl IntervalChange {
     }
 }
 
-fn epoch_after(epoch: u64, steps: u64) -> Result<u64, ChangeError> {
-    epoch.checked_add(steps).ok_or(ChangeError::LastEpoch)
+fn epoch_after(epoch: u64) -> Result<u64, ChangeError> {
+    epoch.checked_add(1).ok_or(ChangeError::LastEpoch)
 }
 
 fn misfit(reason: &'static str, interval: &Interval) -> ChangeError {

@@ -124,9 +124,14 @@ pub fn next(
     done: Option<&WorkDone>,
 ) -> Result<Effect, StepError> {
     let plan = record.plan.as_ref().ok_or(StepError::NoPlan)?;
-    if plan.phase.is_over() {
-        return Ok(Effect::Finished(plan.phase));
-    }
+    let step = match plan.phase {
+        Phase::Copying => Step::copying,
+        Phase::Freezing => Step::freezing,
+        Phase::Flipping => Step::flipping,
+        Phase::Deleting => Step::deleting,
+        Phase::Aborting => Step::aborting,
+        Phase::Done | Phase::Aborted => return Ok(Effect::Finished(plan.phase)),
+    };
     if plan.fence.client != client {
         return Err(fenced(plan.fence));
     }
@@ -140,15 +145,7 @@ pub fn next(
         Ok(intervals) => intervals,
         Err(effect) => return Ok(effect),
     };
-    let step = Step { record, plan, source, target, source_intervals, target_intervals, done };
-    match plan.phase {
-        Phase::Copying => step.copying(),
-        Phase::Freezing => step.freezing(),
-        Phase::Flipping => step.flipping(),
-        Phase::Deleting => step.deleting(),
-        Phase::Aborting => step.aborting(),
-        Phase::Done | Phase::Aborted => Ok(Effect::Finished(plan.phase)),
-    }
+    step(&Step { record, plan, source, target, source_intervals, target_intervals, done })
 }
 
 /// The intervals of a cluster whose every member has confirmed them under the plan's fence, or what

@@ -48,6 +48,17 @@ impl World {
         }
     }
 
+    fn step(&mut self, client: Uuid) {
+        self.perform(self.next(client));
+    }
+
+    /// Up to the effect of that name, which is next.
+    fn run_until(&mut self, client: Uuid, name: &str) {
+        while self.next(client).name() != name {
+            self.step(client);
+        }
+    }
+
     /// The names of all effects up to the end.
     fn run(&mut self, client: Uuid) -> Vec<String> {
         let mut names = Vec::new();
@@ -100,8 +111,7 @@ fn another_client_goes_on_from_any_point() {
     for point in 0..16 {
         let mut world = World::new();
         for _ in 0..point {
-            let effect = world.next(ALICE);
-            world.perform(effect);
+            world.step(ALICE);
         }
         if let Ok(taken) = world.record.take_over(BOB, later) {
             (world.record, world.done) = (taken, None);
@@ -124,8 +134,7 @@ fn an_abort_from_any_point_leaves_everything_as_it_was() {
         let mut world = World::new();
         let before = world.intervals.clone();
         for _ in 0..point {
-            let effect = world.next(ALICE);
-            world.perform(effect);
+            world.step(ALICE);
         }
         if world.record.plan.as_ref().is_some_and(|plan| !plan.phase.can_abort()) {
             continue;
@@ -146,10 +155,7 @@ fn an_abort_from_any_point_leaves_everything_as_it_was() {
 fn a_comparison_that_finds_a_difference_opens_the_copy_again() {
     let mut world = World::new();
     world.equal = false;
-    while world.next(ALICE).name() != "compare" {
-        let effect = world.next(ALICE);
-        world.perform(effect);
-    }
+    world.run_until(ALICE, "compare");
     let mut names = Vec::new();
     for _ in 0..4 {
         let effect = world.next(ALICE);
@@ -164,13 +170,9 @@ fn a_comparison_that_finds_a_difference_opens_the_copy_again() {
 #[test]
 fn intervals_are_in_force_when_every_member_has_confirmed_them() {
     let mut world = World::new();
-    while world.next(ALICE).name() != "shrink_public source" {
-        let effect = world.next(ALICE);
-        world.perform(effect);
-    }
+    world.run_until(ALICE, "shrink_public source");
     let before = view(&world.intervals[0]).members.remove(1).1;
-    let effect = world.next(ALICE);
-    world.perform(effect);
+    world.step(ALICE);
     let target = view(&world.intervals[1]);
     let ask = |state: MemberState| {
         let mut source = view(&world.intervals[0]);
@@ -186,10 +188,7 @@ fn intervals_are_in_force_when_every_member_has_confirmed_them() {
 #[test]
 fn a_freeze_holds_when_every_member_is_drained() {
     let mut world = World::new();
-    while world.next(ALICE).name() != "copy rest" {
-        let effect = world.next(ALICE);
-        world.perform(effect);
-    }
+    world.run_until(ALICE, "copy rest");
     let target = view(&world.intervals[1]);
     let ask = |state: MemberState| {
         let mut source = view(&world.intervals[0]);
@@ -222,8 +221,7 @@ fn a_client_that_was_fenced_does_nothing() {
 #[test]
 fn of_two_clients_with_one_number_a_cluster_obeys_one() {
     let mut world = World::new();
-    let effect = world.next(ALICE);
-    world.perform(effect);
+    world.step(ALICE);
     let other = two().begin(from_a_to_b(), BOB, AT_NOON).expect("a plan");
     let views = [0, 1].map(|at| view(&world.intervals[at]));
     let refused = next(&other, BOB, &views[0], &views[1], None);
@@ -235,8 +233,7 @@ fn intervals_that_do_not_fit_the_plan_stop_it() {
     let mut world = World::new();
     world.intervals[0] = Intervals::serving(interval("", "l"));
     for _ in 0..2 {
-        let effect = world.next(ALICE);
-        world.perform(effect);
+        world.step(ALICE);
     }
     let views = [0, 1].map(|at| view(&world.intervals[at]));
     let refused = next(&world.record, ALICE, &views[0], &views[1], None);
