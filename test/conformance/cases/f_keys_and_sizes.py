@@ -3,28 +3,11 @@ import os
 import time
 
 from conform import http
-from conform.case import TYPE, Case, erl_bucket, explore, native, primary
+from conform.case import ODD_KEYS, TYPE, Case, erl_bucket, explore, native, primary
 from conform.erl import binary
 from conform.http import quote
 
 TEXT = {"Content-Type": "text/plain"}
-ODD = [
-    b"a/b",
-    b"c d",
-    b"e+f",
-    b"100%",
-    b"%2F",
-    "grüße/漢字".encode(),
-    b"nul\0in",
-    b"..",
-    b"?q=1",
-    b"#",
-    b";a=b,c",
-    b"'\"<>",
-    b"\xff\xfe\x80",
-    b"k" * 1000,
-    b"\xff" * 300,
-]
 
 
 class Keys(Case):
@@ -32,7 +15,7 @@ class Keys(Case):
         """keys with slash, plus, space, percent, UTF-8, NUL and 1,000 bytes live where riak_core
         puts them"""
         for bucket in (self.bucket({"n_val": 1}, TYPE), self.bucket({"n_val": 1})):
-            for key in ODD:
+            for key in ODD_KEYS:
                 self.made.append((bucket, key))
                 (owner,) = self.holders(bucket, key, 1)
                 other = self.cluster.others(owner.name)[0]

@@ -12,6 +12,25 @@ from .http import quote
 # Riak cannot remove a bucket type: the one that the cases need stays in the cluster. Buckets' own
 # properties are reset.
 TYPE = b"ringtail_conformance"
+# What URLs, shells and other languages take for something else.
+ODD_KEYS = [
+    b"plain",
+    b"a/b",
+    b"c d",
+    b"e+f",
+    b"100%",
+    b"%2F",
+    "grüße/漢字".encode(),
+    b"nul\0in",
+    b"..",
+    b"?q=1&r",
+    b"#",
+    b";a=b,c",
+    b"'\"<>",
+    b"\xff\xfe\x80",
+    b"k" * 1000,
+    b"\xff" * 300,
+]
 _numbers = itertools.count(1)
 _uuids = {}
 
