@@ -9,9 +9,6 @@
 
 %% From the ground up. The last are the application itself, in no folder.
 -define(ROOMS, ["base", "engine", "ring", "route", "remote", "web", "console", "erl_src"]).
--define(ALL_ERLANG, ["erl_src", "test/erl", "test/standin", "bench"]).
--define(COLUMNS, 100).
--define(LINES, 400).
 
 all() ->
     [every_module_has_a_room, calls_go_downwards, no_circle_of_modules, a_call_upwards_is_seen,
@@ -40,17 +37,9 @@ a_circle_is_seen(_) ->
     ?assertEqual([], [From, To] -- Circle).
 
 lines_are_narrow_and_files_short(_) ->
-    Read = [{filename:basename(File), lines(File)} || Dir <- ?ALL_ERLANG, File <- erlang_in(Dir)],
-    ?assertEqual([], [{File, Line} || {File, Lines} <- Read, Line <- Lines,
-                                      length(Line) > ?COLUMNS]),
-    ?assertEqual([], [File || {File, Lines} <- Read, length(Lines) > ?LINES]).
+    ?assertEqual("", os:cmd(filename:join([ringtail_test_util:root(), "scripts", "lines"]))).
 
 %% ---- Inside ----
-
-%% Where there is none, nothing was looked at.
-erlang_in(Dir) ->
-    Pattern = filename:join([ringtail_test_util:root(), Dir, "**", "*.{erl,hrl,src,script}"]),
-    [_ | _] = filelib:wildcard(Pattern).
 
 %% Calls between our modules, as the beams have them: `{From, To}'.
 calls() ->
@@ -85,7 +74,3 @@ rooms() ->
      || File <- ringtail_test_util:sources()].
 
 ebin() -> filename:dirname(code:which(ringtail)).
-
-lines(File) ->
-    {ok, Bytes} = file:read_file(File),
-    [unicode:characters_to_list(Line) || Line <- binary:split(Bytes, <<"\n">>, [global, trim])].
