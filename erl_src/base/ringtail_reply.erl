@@ -2,9 +2,11 @@
 -module(ringtail_reply).
 
 -export([refuse/6, refuse/5, error_body/4, ending/1]).
--export_type([reqdata/0, result/1]).
+-export_type([reqdata/0, result/1, ending/0]).
 
 -type reqdata() :: tuple().
+%% How a request ends that is not served here.
+-type ending() :: {halt, 100..599, reqdata()}.
 -type result(Context) :: {term(), reqdata(), Context}.
 
 %% Seconds after which a client that was refused for now may try again.

@@ -130,7 +130,7 @@ is_socket(Socket) -> is_port(Socket).
 
 %% @doc The answer to a client that paused for too long.
 -spec refuse_stalled(Pause :: pos_integer(), ringtail_reply:reqdata()) ->
-          {408, ringtail_reply:reqdata()}.
+          ringtail_reply:ending().
 refuse_stalled(Pause, RD) ->
     ok = ringtail_body:close_afterwards(),
     %% webmachine, newer ones, must not look for the rest of the body before it answers.
@@ -139,4 +139,4 @@ refuse_stalled(Pause, RD) ->
                             "at once, or raise {ringtail, client_pause}", [Pause]),
     Closing = wrq:set_resp_header("Connection", "close", RD),
     {_, Told, _} = ringtail_reply:refuse(408, client_paused, Message, Closing, none),
-    {408, Told}.
+    {halt, 408, Told}.

@@ -11,23 +11,17 @@
 %% Riak waits for 100 ms more, and from here on no timer goes so far: it ends in a 500. In ms.
 -define(NO_TIMER_MS, 16#ffffffff - 99).
 
--type ending() :: {halt, 100..599, ringtail_reply:reqdata()}.
-
 %% @doc Does with the request what the route says, and says how it ends.
 -spec object(ringtail_remote_clusters:name(), ringtail_config:route(), ringtail_reply:reqdata()) ->
-          ending().
+          ringtail_reply:ending().
 object(Name, Route, RD) ->
     case {ringtail_body:too_large(RD), ringtail_remote_clusters:far(Name), timeout(RD)} of
-        {true, _, _} -> too_large(RD);
+        {true, _, _} -> ringtail_body:refuse_too_large(RD);
         {_, gone, _} -> gone(RD);
-        {_, _, {refuse, Status, Message}} -> refused_timeout(Status, Message, RD);
+        {_, _, {refuse, Status, Message}} -> refuse(Status, bad_timeout, Message, [], RD);
         {_, {ok, Far}, {ok, Timeout}} when Route =:= proxy -> proxy(Name, Far, Timeout, RD);
         {_, {ok, Far}, {ok, _}} -> elsewhere(Far, Name, Route, RD)
     end.
-
-too_large(RD) ->
-    {Status, Told} = ringtail_body:refuse_too_large(RD),
-    {halt, Status, Told}.
 
 gone(RD) ->
     refuse({not_configured, <<"the cluster was just taken out of the configuration">>}, [], RD).
@@ -45,10 +39,6 @@ timeout(RD) ->
         error:_ -> {refuse, 400, "timeout must be a number of milliseconds"}
     end.
 
-refused_timeout(Status, Message, RD) ->
-    ringtail_body:unread(RD),
-    refuse(Status, bad_timeout, Message, [], RD).
-
 %% ---- Sending the request on ----
 
 proxy(Name, Far, Timeout, RD) ->
@@ -63,14 +53,11 @@ proxy(Name, Far, Timeout, RD) ->
         Answer -> answered(Answer, Name, RD)
     catch
         throw:{ringtail_body, {too_large, Rest}} ->
-            {Status, Told} = ringtail_body:refuse_too_large(Rest, RD),
-            {halt, Status, Told};
+            ringtail_body:refuse_too_large(Rest, RD);
         throw:{ringtail_body, unreadable} ->
-            {Status, Told} = ringtail_body:refuse_unreadable(RD),
-            {halt, Status, Told};
+            ringtail_body:refuse_unreadable(RD);
         throw:{ringtail_remote_body, stalled} ->
-            {Status, Told} = ringtail_remote_body:refuse_stalled(Pause, RD),
-            {halt, Status, Told}
+            ringtail_remote_body:refuse_stalled(Pause, RD)
     end.
 
 fields(Name, RD) ->
@@ -117,7 +104,6 @@ joined(Pairs) -> [$? | string:join(Pairs, "&")].
 %% ---- Sending the client on ----
 
 elsewhere(Far, Name, Route, RD) ->
-    ringtail_body:unread(RD),
     Located = ringtail_remote:locate(Far, bytes(bucket_type, RD), bytes(bucket, RD), bytes(key, RD),
                                   ?DOCUMENT_MS),
     case Located of
@@ -166,7 +152,8 @@ redirect(Nodes, Located, Name, RD) ->
 
 %% @doc The preflist of the key that the path names: one of the cluster's nodes tells, by its own
 %% view of who is up.
--spec key_preflist(ringtail_remote_clusters:name(), ringtail_reply:reqdata()) -> ending().
+-spec key_preflist(ringtail_remote_clusters:name(), ringtail_reply:reqdata()) ->
+          ringtail_reply:ending().
 key_preflist(Name, RD) ->
     case ringtail_remote_clusters:far(Name) of
         {ok, Far} -> told_preflist(Name, Far, RD);

@@ -89,35 +89,29 @@ too_large(RD) ->
         _ -> false
     end.
 
-%% @doc The 413 for a body that is announced as too large. It is heard out, as far as `unread/1'
-%% does.
--spec refuse_too_large(ringtail_reply:reqdata()) -> {413, ringtail_reply:reqdata()}.
+%% @doc The 413 for a body that is announced as too large.
+-spec refuse_too_large(ringtail_reply:reqdata()) -> ringtail_reply:ending().
 refuse_too_large(RD) ->
-    unread(RD),
-    too_large_answer(RD).
+    Message = io_lib:format("the body is larger than ~b bytes; raise {ringtail, max_body} if that "
+                            "is meant", [ringtail_config:max_body()]),
+    {_, Told, _} = ringtail_reply:refuse(413, body_too_large, Message, RD, none),
+    {halt, 413, Told}.
 
 %% @doc The 413 for a body that has turned out to be too large, and goes on with `Rest'. That must
 %% not be taken for the next request, as webmachine of Riak 2.x does.
--spec refuse_too_large(Rest :: read() | done, ringtail_reply:reqdata()) ->
-          {413, ringtail_reply:reqdata()}.
+-spec refuse_too_large(Rest :: read() | done, ringtail_reply:reqdata()) -> ringtail_reply:ending().
 refuse_too_large(Rest, RD) ->
     ok = drain(Rest),
-    too_large_answer(RD).
-
-too_large_answer(RD) ->
-    Message = io_lib:format("the body is larger than ~b bytes; raise {ringtail, max_body} if that "
-                            "is meant", [ringtail_config:max_body()]),
-    {{halt, 413}, Told, _} = ringtail_reply:refuse(413, body_too_large, Message, RD, none),
-    {413, Told}.
+    refuse_too_large(RD).
 
 %% @doc The 400 for a body that does not come as the request says: what is no chunk, or an end
 %% before its length. Where the next request would begin nobody knows.
--spec refuse_unreadable(ringtail_reply:reqdata()) -> {400, ringtail_reply:reqdata()}.
+-spec refuse_unreadable(ringtail_reply:reqdata()) -> ringtail_reply:ending().
 refuse_unreadable(RD) ->
-    {{halt, 400}, Told, _} =
+    {_, Told, _} =
         refuse_framing(bad_body, "the body does not come as the request says; nothing was stored",
                        RD, none),
-    {400, Told}.
+    {halt, 400, Told}.
 
 %% @doc webmachine's callback of that name: a digest that is none is refused here, for webmachine
 %% fails over it. Whether it is the body's, webmachine sees.
@@ -152,16 +146,15 @@ ended(RD) ->
 
 %% @doc Reads all of the body for Riak, which then finds it read. One without a length is counted as
 %% it comes.
--spec whole(ringtail_reply:reqdata()) ->
-          {ok, ringtail_reply:reqdata()} | {refuse, 400 | 413, ringtail_reply:reqdata()}.
+-spec whole(ringtail_reply:reqdata()) -> {ok, ringtail_reply:reqdata()} | ringtail_reply:ending().
 whole(RD) ->
     Limited = wrq:set_max_recv_body(ringtail_config:max_body(), RD),
     try
         ok = read_counted(framing(RD), is_read(RD), Limited),
         {ok, Limited}
     catch
-        throw:{?MODULE, {too_large, Rest}} -> refused(refuse_too_large(Rest, RD));
-        _:_ -> refused(refuse_unreadable(RD))
+        throw:{?MODULE, {too_large, Rest}} -> refuse_too_large(Rest, RD);
+        _:_ -> refuse_unreadable(RD)
     end.
 
 %% webmachine would count too, but not tell where it stopped.
@@ -177,8 +170,6 @@ gathered(done, Pieces) ->
 gathered(Read, Pieces) ->
     {Data, Next} = Read(),
     gathered(Next, [Data | Pieces]).
-
-refused({Status, Told}) -> {refuse, Status, Told}.
 
 %% @doc The request's body as it is sent on: read where it is small, otherwise a fun that reads it
 %% in pieces. Reading one that turns out to be larger than allowed throws `{ringtail_body,

@@ -5,8 +5,6 @@
 
 -export([route/2, leave/3, lost/3, no_type/2, location/3]).
 
--type ending() :: {halt, 100..599, ringtail_reply:reqdata()}.
-
 %% @doc What the request wants done where this node is no primary; the default where it does not
 %% say.
 -spec route(ringtail_reply:reqdata(), Default) ->
@@ -26,15 +24,11 @@ route(RD, Default) ->
 
 %% @doc Ends the request as was decided.
 -spec leave({redirect, [node()]} | {refuse, not_primary | no_primary},
-            [{non_neg_integer(), node()}], ringtail_reply:reqdata()) -> ending().
+            [{non_neg_integer(), node()}], ringtail_reply:reqdata()) -> ringtail_reply:ending().
 leave(Outcome, Primaries, RD) ->
     case ringtail_body:too_large(RD) of
-        true ->
-            {Status, Told} = ringtail_body:refuse_too_large(RD),
-            {halt, Status, Told};
-        false ->
-            ringtail_body:unread(RD),
-            act(Outcome, Primaries, RD)
+        true -> ringtail_body:refuse_too_large(RD);
+        false -> act(Outcome, Primaries, RD)
     end.
 
 act({refuse, not_primary}, Primaries, RD) ->
@@ -86,18 +80,14 @@ unreachable(Failures, Scheme) ->
     end.
 
 %% @doc The answer when the primary that served the request was lost meanwhile.
--spec lost(ringtail_relay:lost(), node(), ringtail_reply:reqdata()) -> ending().
-lost(Why, Node, RD) ->
-    ringtail_body:unread(RD),
-    told(Why, Node, RD).
-
-told(unreachable, Node, RD) ->
+-spec lost(ringtail_relay:lost(), node(), ringtail_reply:reqdata()) -> ringtail_reply:ending().
+lost(unreachable, Node, RD) ->
     ended(503, no_primary,
           [atom_to_list(Node), " went down before it was asked; nothing was changed"], RD);
-told(down, Node, RD) ->
+lost(down, Node, RD) ->
     ended(502, bad_gateway,
           [atom_to_list(Node), " went down before it had answered; ", known(RD)], RD);
-told(timeout, Node, RD) ->
+lost(timeout, Node, RD) ->
     ended(504, timeout, [atom_to_list(Node), " did not answer in time; ", known(RD)], RD).
 
 known(RD) ->
@@ -111,9 +101,8 @@ ended(Status, Code, Message, RD) ->
     {halt, Status, Told}.
 
 %% @doc The answer where there is no such bucket type.
--spec no_type(Detail :: binary(), ringtail_reply:reqdata()) -> ending().
+-spec no_type(Detail :: binary(), ringtail_reply:reqdata()) -> ringtail_reply:ending().
 no_type(Detail, RD) ->
-    ringtail_body:unread(RD),
     ended(404, no_type, Detail, RD).
 
 refuse(Status, Code, Message, Primaries, RD) ->

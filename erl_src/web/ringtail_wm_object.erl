@@ -169,12 +169,8 @@ relayed(Callback, RD, Relay) ->
 valid_entity_length(RD, Context) ->
     case reads_body(wrq:method(RD)) andalso ringtail_body:too_large(RD) of
         false -> {true, RD, Context};
-        true -> too_large(RD)
+        true -> ended(ringtail_body:refuse_too_large(RD))
     end.
-
-too_large(RD) ->
-    {Status, Told} = ringtail_body:refuse_too_large(RD),
-    ended({halt, Status, Told}).
 
 %% Nothing reads the body of any other, so its length is no matter.
 reads_body(Method) -> Method =:= 'PUT' orelse Method =:= 'POST'.
@@ -249,7 +245,7 @@ kept({Answer, Told, Riak}, Context) ->
 with_body(Callback, RD, Context) ->
     case ringtail_body:whole(RD) of
         {ok, Read} -> stored(Callback, Read, Context);
-        {refuse, Status, Told} -> ended({halt, Status, Told})
+        {halt, _, _} = Refused -> ended(Refused)
     end.
 
 stored(Callback, RD, {relayed, Relay}) -> relayed(Callback, RD, Relay);
