@@ -120,7 +120,7 @@ handle_info({Port, {data, Bytes}}, #state{port = Port, frames = Frames, heard = 
 handle_info({Port, {exit_status, Status}}, #state{port = Port} = State) ->
     {noreply, ended(ringtail_companion_program:ending(Status), State)};
 handle_info({'EXIT', Port, Reason}, #state{port = Port} = State) ->
-    {noreply, ended(iolist_to_binary(io_lib:format("its port failed: ~p", [Reason])), State)};
+    {noreply, ended(ringtail_companion_program:failure(Reason), State)};
 handle_info({timeout, Timer, write}, #state{retry = Timer} = State) ->
     {noreply, written(State#state{retry = none})};
 handle_info({timeout, Timer, start}, #state{phase = {down, Timer}} = State) ->

@@ -6,7 +6,7 @@
 %% there as well.
 -module(ringtail_companion_program).
 
--export([executable/0, open/0, write/2, close/1, kill/1, ending/1, ask_why/2]).
+-export([executable/0, open/0, write/2, close/1, kill/1, ending/1, failure/1, ask_why/2]).
 
 %% So much of what it says, for so long.
 -define(MOST_BYTES, 2000).
@@ -84,6 +84,12 @@ close(Port) ->
 -spec ending(ExitStatus :: non_neg_integer()) -> binary().
 ending(Status) when Status > 128 -> text("signal ~w", [Status - 128]);
 ending(Status) -> text("exit status ~w", [Status]).
+
+%% @doc Why its port is there no more, in words. It may have closed its pipe before it read what was
+%% written; the VM waits for no status then.
+-spec failure(Reason :: term()) -> binary().
+failure(epipe) -> <<"exit status unknown">>;
+failure(Reason) -> text("its port failed: ~p", [Reason]).
 
 %% @doc Ends a program that does not react to anything.
 -spec kill(undefined | integer()) -> ok.

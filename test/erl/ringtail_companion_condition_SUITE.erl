@@ -4,9 +4,11 @@
 
 -include_lib("stdlib/include/assert.hrl").
 
+-import(ringtail_test_companion, [script/2]).
+
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2, log/2]).
 -export([one_that_could_not_start_told_nobody_why/1, one_that_may_not_be_executed/1,
-         one_for_another_machine/1,
+         one_for_another_machine/1, one_that_closed_its_pipe_told_nobody_why/1,
          every_try_to_start_it_was_a_line_in_the_log/1, what_it_says_is_bounded/1,
          one_that_hangs_is_known_by_who_gave_up_first/1,
          an_answer_came_long_after_its_caller_gave_up/1, timeouts_of_any_size/1,
@@ -17,7 +19,8 @@ suite() ->
 
 all() ->
     [one_that_could_not_start_told_nobody_why, one_that_may_not_be_executed,
-     one_for_another_machine, every_try_to_start_it_was_a_line_in_the_log, what_it_says_is_bounded,
+     one_for_another_machine, one_that_closed_its_pipe_told_nobody_why,
+     every_try_to_start_it_was_a_line_in_the_log, what_it_says_is_bounded,
      one_that_hangs_is_known_by_who_gave_up_first, an_answer_came_long_after_its_caller_gave_up,
      timeouts_of_any_size, a_password_stood_in_the_log_of_a_crash].
 
@@ -76,6 +79,25 @@ one_for_another_machine(Config) ->
                       {lost, Why} = ringtail_companion:condition(),
                       binary:match(Why, <<"this machine cannot run it">>) =/= nomatch
               end).
+
+%% The port fails as when it is written to and nobody reads, and no status comes with that.
+one_that_closed_its_pipe_told_nobody_why(Config) ->
+    Script = script(Config, "[ $1 != port ] || exec sleep 60; echo broken >&2; exit 7"),
+    application:set_env(ringtail, companion, Script),
+    _ = spawn(ringtail_companion, call, [version, {}]),
+    ok = wait(fun() -> is_port(port()) end),
+    true = exit(port(), epipe),
+    Full = <<"exit status unknown: broken">>,
+    ok = wait(fun() -> status(last_end) =:= Full end).
+
+port() ->
+    Owner = whereis(ringtail_companion),
+    Ports = [Port || Port <- erlang:ports(),
+                     {connected, Pid} <- [erlang:port_info(Port, connected)], Pid =:= Owner],
+    case Ports of
+        [Port] -> Port;
+        [] -> none
+    end.
 
 every_try_to_start_it_was_a_line_in_the_log(Config) ->
     application:set_env(ringtail, companion, script(Config, "echo broken >&2; exit 7")),
@@ -192,13 +214,6 @@ refused() ->
 status(Key) -> proplists:get_value(Key, ringtail_companion:status()).
 
 kill(Signal, OsPid) -> os:cmd("kill -" ++ Signal ++ " " ++ integer_to_list(OsPid)).
-
-script(Config, Body) ->
-    File = filename:join(proplists:get_value(priv_dir, Config),
-                         "companion" ++ integer_to_list(erlang:unique_integer([positive]))),
-    ok = file:write_file(File, ["#!/bin/sh\n", Body, "\n"]),
-    ok = file:change_mode(File, 8#755),
-    File.
 
 escaped(Text) -> lists:flatmap(fun($`) -> "\\`"; (C) -> [C] end, Text).
 
